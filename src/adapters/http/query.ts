@@ -1,0 +1,39 @@
+import { err, ok, type Result } from '../../domain/kernel/result.ts';
+import type { ApiError } from './api-error.ts';
+
+type Query = Readonly<Record<string, string>>;
+
+/** No parameter has a use for them, and PostgreSQL refuses U+0000 in text. */
+const CONTROL = /\p{Cc}/u;
+
+const refuse = (message: string) => err<ApiError>({ code: 'VALIDATION_FAILED', message, path: 'query' });
+
+const decode = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * The query of a request target, each parameter once and only those in `known`. VALIDATION_FAILED for a repeated or unknown
+ * parameter and for what is not percent-encoded UTF-8.
+ */
+export const parseQuery = (target: string, known: readonly string[]): Result<Query, ApiError> => {
+  const start = target.indexOf('?');
+  const query = new Map<string, string>();
+  for (const pair of start < 0 ? [] : target.slice(start + 1).split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    const value = decode(equals < 0 ? '' : pair.slice(equals + 1));
+    if (name === undefined || value === undefined) return refuse('The query is not percent-encoded UTF-8.');
+    if (CONTROL.test(value)) return refuse('The query holds a control character.');
+    if (!known.includes(name))
+      return refuse(`A parameter is not known here; known are: ${known.join(', ') || 'none'}.`);
+    if (query.has(name)) return refuse(`The parameter ${name} is given twice.`);
+    query.set(name, value);
+  }
+  return ok(Object.fromEntries(query));
+};

@@ -1,0 +1,40 @@
+import type { Route } from './route.ts';
+import { accessRoutes } from './routes/access-routes.ts';
+import { controlRoutes } from './routes/control-routes.ts';
+import { definitionRoutes } from './routes/definition-routes.ts';
+import { executionRoutes } from './routes/execution-routes.ts';
+import { healthRoutes } from './routes/health-routes.ts';
+import { queueRoutes } from './routes/queue-routes.ts';
+import { startRoutes } from './routes/start-routes.ts';
+import { streamRoutes } from './routes/stream-routes.ts';
+import { workerRoutes } from './routes/worker-routes.ts';
+
+/**
+ * Every route there is; anything else is 404. The first match wins, so a literal path stands before the parameter that would
+ * take it: `/executions/search` before `/executions/:name`.
+ */
+export const ROUTES: readonly Route[] = [
+  ...healthRoutes,
+  ...definitionRoutes,
+  ...executionRoutes,
+  ...streamRoutes,
+  ...startRoutes,
+  ...controlRoutes,
+  ...workerRoutes,
+  ...queueRoutes,
+  ...accessRoutes,
+];
+
+/** Literal segments are plain letters and dashes: nothing in them has a meaning of its own in a pattern. */
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/:[^/]+/g, '[^/]+')}$`);
+
+const PATTERNS = ROUTES.map(({ path, method }) => ({ pattern: patternOf(path), method }));
+
+/** The methods that some route has for a path; none when there is no such path. */
+export const methodsAt = (path: string): readonly string[] => [
+  ...new Set(
+    PATTERNS.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) =>
+      method === 'GET' ? ['GET', 'HEAD'] : [method],
+    ),
+  ),
+];

@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { z } from 'zod';
+import type { ScopeAction } from '../../application/access/scopes.ts';
+import type { ApplicationError } from '../../application/application-error.ts';
+import type { Principal, UseCases } from '../../application/use-cases.ts';
+import type { Namespace } from '../../domain/kernel/brand.ts';
+import type { Result } from '../../domain/kernel/result.ts';
+import type { ApiError } from './api-error.ts';
+import type { HttpLimits } from './limits.ts';
+import type { StreamSlots } from './stream-slots.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** What a caller must be granted; `{name}` stands for a path parameter. */
+export type RequiredScope = ScopeAction | `${ScopeAction}:{${string}}`;
+
+/** Open to everyone. A word of its own, so that forgetting a scope does not compile into this. */
+export const PUBLIC = 'public';
+
+/** `start` writes the response itself, and resolves when it has ended. */
+export type Reply =
+  | Readonly<{ kind: 'json'; status: number; body: unknown }>
+  | Readonly<{ kind: 'empty'; status: number }>
+  | Readonly<{ kind: 'stream'; start: (response: ServerResponse) => Promise<void> }>;
+
+export const json = <T>(status: number, body: T): Reply => ({ kind: 'json', status, body });
+export const NO_CONTENT: Reply = { kind: 'empty', status: 204 };
+
+/** The schema of each answer by status; null for one without a body, a media type for a stream. */
+export type Replies = Readonly<Record<number, z.ZodType | null | 'text/event-stream'>>;
+
+/** `payload` and `control` are sizes; a definition may not name a key twice either. */
+export type BodyKind = 'payload' | 'control' | 'definition';
+
+/** What every handler may use. */
+export type CallContext = Readonly<{
+  useCases: UseCases;
+  limits: HttpLimits;
+  streams: StreamSlots;
+  version: string;
+  requestId: string;
+  request: IncomingMessage;
+  /** Aborts when the client goes away or the server stops. */
+  signal: AbortSignal;
+}>;
+
+type PathParameter<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathParameter<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+export type Call<Path extends string, Query, Body> = CallContext &
+  Readonly<{ params: Readonly<Record<PathParameter<Path>, string>>; query: Query; body: Body; principal: Principal }>;
+
+export type NamespaceCall<Path extends string, Query, Body> = Call<Path, Query, Body> &
+  Readonly<{ namespace: Namespace }>;
+
+/** An ApplicationError is an ApiError; a handler may return either. */
+export type Handled = Promise<Result<Reply, ApiError | ApplicationError>>;
+
+const noQuery = z.strictObject({});
+export type QuerySchema = z.ZodObject;
+
+type RouteSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType> = Readonly<{
+  method: Method;
+  path: Path;
+  summary: string;
+  query?: Q;
+  body?: B;
+  bodyKind?: BodyKind;
+  /** An absent body is read as `{}`. */
+  bodyOptional?: boolean;
+  replies: Replies;
+}>;
+
+type ProtectedSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType, C> = RouteSpec<Path, Q, B> &
+  Readonly<{
+    scope: RequiredScope;
+    /** Scopes that only the body tells. */
+    bodyScopes?: (body: z.output<B>) => readonly string[];
+    handle: (call: C) => Handled;
+  }>;
+
+export type ErasedCall = NamespaceCall<string, Readonly<Record<string, unknown>>, unknown>;
+
+/** One line of the route table, its types erased: the pipeline runs it, and the OpenAPI document is built from it. */
+export type Route = Readonly<{
+  method: Method;
+  /** Whole path, parameters as `:name`. */
+  path: string;
+  summary: string;
+  scope: RequiredScope | typeof PUBLIC;
+  /** Lives under /v1/ns/:ns. */
+  isNamespaced: boolean;
+  query: QuerySchema;
+  body: z.ZodType | undefined;
+  bodyKind: BodyKind;
+  bodyOptional: boolean;
+  replies: Replies;
+  bodyScopes: (body: unknown) => readonly string[];
+  handle: (call: ErasedCall) => Handled;
+}>;
+
+const NAMESPACE_PATH = '/v1/ns/:ns';
+
+const base = <Path extends string, Q extends QuerySchema, B extends z.ZodType>(spec: RouteSpec<Path, Q, B>) => ({
+  method: spec.method,
+  summary: spec.summary,
+  query: spec.query ?? noQuery,
+  body: spec.body,
+  bodyKind: spec.bodyKind ?? 'control',
+  bodyOptional: spec.bodyOptional ?? false,
+  replies: spec.replies,
+});
+
+/** A route under /v1/ns/{ns}: `path` is what follows. */
+export const namespaceRoute = <
+  Path extends string,
+  Q extends QuerySchema = typeof noQuery,
+  B extends z.ZodType = z.ZodUndefined,
+>(
+  spec: ProtectedSpec<Path, Q, B, NamespaceCall<Path, z.output<Q>, z.output<B>>>,
+): Route => ({
+  ...base(spec),
+  path: `${NAMESPACE_PATH}${spec.path}`,
+  scope: spec.scope,
+  isNamespaced: true,
+  // The pipeline parses query and body with the schemas of this very spec before it calls either function.
+  bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
+  handle: spec.handle as unknown as Route['handle'],
+});
+
+/** A protected route outside any namespace. */
+export const platformRoute = <
+  Path extends string,
+  Q extends QuerySchema = typeof noQuery,
+  B extends z.ZodType = z.ZodUndefined,
+>(
+  spec: ProtectedSpec<Path, Q, B, Call<Path, z.output<Q>, z.output<B>>>,
+): Route => ({
+  ...base(spec),
+  path: spec.path,
+  scope: spec.scope,
+  isNamespaced: false,
+  bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
+  handle: spec.handle as unknown as Route['handle'],
+});
+
+/** A route that needs no credentials. */
+export const publicRoute = (
+  spec: Readonly<{
+    method: Method;
+    path: string;
+    summary: string;
+    replies: Replies;
+    handle: (call: CallContext) => Handled;
+  }>,
+): Route => ({
+  ...base(spec),
+  path: spec.path,
+  scope: PUBLIC,
+  isNamespaced: false,
+  bodyScopes: () => [],
+  handle: spec.handle,
+});
+
+const PARAMETER = /\{([a-zA-Z]+)\}/g;
+
+/** The scope a call needs, path parameters filled in. */
+export const requiredScope = (scope: RequiredScope, params: Readonly<Record<string, string>>): string =>
+  scope.replaceAll(PARAMETER, (_, name: string) => params[name] ?? '');

@@ -1,0 +1,245 @@
+import { z } from 'zod';
+import {
+  count,
+  cursorText,
+  INTEGER_MAX,
+  instantInput,
+  instantText,
+  integerQuery,
+  jsonObject,
+  jsonValue,
+  limitQuery,
+  nameText,
+  PAGE_ITEMS_MAX,
+  pageLimit,
+  reasonText,
+  seqQuery,
+  uuidText,
+  versionNumber,
+  WAIT_SECONDS_MAX,
+} from './common.ts';
+
+const PRIORITY_MAX = 99;
+const WAIT_SECONDS_DEFAULT = 30;
+/** Printable ASCII: what a header can carry too. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+export const executionStatus = z.enum(['RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']);
+export const taskStatus = z.enum([
+  'SCHEDULED',
+  'IN_PROGRESS',
+  'COMPLETED',
+  'COMPLETED_WITH_ERRORS',
+  'FAILED',
+  'FAILED_WITH_TERMINAL_ERROR',
+  'TIMED_OUT',
+  'CANCELED',
+  'SKIPPED',
+]);
+export const reportStatus = z.enum(['COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR']);
+const deadlineKind = z.enum(['SCHEDULE_TO_START', 'START_TO_CLOSE', 'SCHEDULE_TO_CLOSE', 'HEARTBEAT']);
+
+export const startRequest = z.strictObject({
+  version: versionNumber.optional(),
+  input: jsonObject.default({}),
+  correlationId: nameText.optional(),
+  priority: z.int().min(0).max(PRIORITY_MAX).default(0),
+  idempotencyKey: z.string().regex(IDEMPOTENCY_KEY, 'expected 1 to 255 printable ASCII characters').optional(),
+  idempotencyStrategy: z.enum(['RETURN_EXISTING', 'FAIL', 'FAIL_ON_RUNNING']).default('RETURN_EXISTING'),
+  taskToDomain: z.record(nameText, nameText).optional(),
+});
+export type StartBody = z.input<typeof startRequest>;
+
+export const executeRequest = startRequest.extend({
+  /** Answers at the latest after this time, with the state so far. */
+  waitSeconds: z.int().min(0).max(WAIT_SECONDS_MAX).default(WAIT_SECONDS_DEFAULT),
+  /** Answers as soon as this task has ended, too. */
+  waitUntilTaskRef: nameText.optional(),
+});
+export type ExecuteBody = z.input<typeof executeRequest>;
+
+export const startedExecution = z.strictObject({
+  workflowId: uuidText,
+  status: executionStatus,
+  name: z.string(),
+  version: z.int(),
+  /** False when an idempotency key led to a run that existed. */
+  created: z.boolean(),
+});
+export type StartedExecutionBody = z.output<typeof startedExecution>;
+
+export const executionSummary = z.strictObject({
+  workflowId: uuidText,
+  name: z.string(),
+  version: z.int(),
+  status: executionStatus,
+  correlationId: z.string().optional(),
+  idempotencyKey: z.string().optional(),
+  priority: z.int(),
+  parentWorkflowId: uuidText.optional(),
+  startedAt: instantText,
+  updatedAt: instantText,
+  endedAt: instantText.optional(),
+  reason: z.string().optional(),
+  failedTask: z.string().optional(),
+});
+export type ExecutionSummaryBody = z.output<typeof executionSummary>;
+
+export const task = z.strictObject({
+  taskId: z.string(),
+  taskRef: z.string(),
+  /** 0: not in a loop. */
+  iteration: z.int(),
+  attempt: z.int(),
+  type: z.string(),
+  taskName: z.string(),
+  status: taskStatus,
+  queue: z.string().optional(),
+  input: jsonValue,
+  output: jsonObject.optional(),
+  reason: z.string().optional(),
+  deadline: deadlineKind.optional(),
+  workerId: z.string().optional(),
+  scheduledAt: instantText,
+  visibleAt: instantText.optional(),
+  startedAt: instantText.optional(),
+  endedAt: instantText.optional(),
+  /** A waiting task that ends by the clock: when. */
+  fireAt: instantText.optional(),
+  /** Of the live lease. */
+  leaseExpiresAt: instantText.optional(),
+  progress: jsonValue.optional(),
+  /** A further attempt follows this one. */
+  retried: z.boolean(),
+});
+export type TaskBody = z.output<typeof task>;
+
+const parentLink = z.strictObject({
+  workflowId: uuidText,
+  taskRef: z.string(),
+  iteration: z.int(),
+  attempt: z.int(),
+});
+
+/** A run as history up to `seq` tells it. */
+export const executionState = z.strictObject({
+  workflowId: uuidText,
+  namespace: z.string(),
+  name: z.string(),
+  version: z.int(),
+  definitionHash: z.string(),
+  status: executionStatus,
+  seq: count,
+  input: jsonObject,
+  output: jsonObject.optional(),
+  variables: jsonObject,
+  priority: z.int(),
+  correlationId: z.string().optional(),
+  parent: parentLink.optional(),
+  startedAt: instantText,
+  endedAt: instantText.optional(),
+  reason: z.string().optional(),
+  failedTask: z.string().optional(),
+  tasks: z.array(task),
+});
+export type ExecutionStateBody = z.output<typeof executionState>;
+
+export const waitingFor = z.strictObject({
+  taskRef: z.string(),
+  iteration: z.int(),
+  taskId: z.string().optional(),
+  why: z.string(),
+});
+
+/** The state, live leases laid over it, and why nothing moves. */
+export const executionDetail = executionState.extend({
+  updatedAt: instantText,
+  idempotencyKey: z.string().optional(),
+  waitingFor: z.array(waitingFor),
+  parked: z.strictObject({ attempts: z.int(), reason: z.string(), retryAt: instantText }).optional(),
+});
+export type ExecutionDetailBody = z.output<typeof executionDetail>;
+
+export const executionTasks = z.strictObject({ tasks: z.array(task) });
+export type ExecutionTasksBody = z.output<typeof executionTasks>;
+
+export const historyQuery = z.strictObject({ after: seqQuery.default(0), limit: limitQuery });
+export const stateQuery = z.strictObject({ seq: integerQuery(1, Number.MAX_SAFE_INTEGER) });
+
+/** One fact of the log; its further fields follow its type. */
+export const historyEvent = z.looseObject({
+  seq: z.int().min(1),
+  type: z.enum([
+    'ExecutionStarted',
+    'TaskScheduled',
+    'TaskClosed',
+    'TaskDeadlineMissed',
+    'OperatorResolved',
+    'TaskRefused',
+    'OperatorOpened',
+    'LoopIterated',
+    'OperatorClosed',
+    'SignalBuffered',
+    'ExecutionPaused',
+    'ExecutionResumed',
+    'ExecutionDeadlineMissed',
+    'ExecutionClosed',
+    'ExecutionRetried',
+  ]),
+  at: instantText,
+});
+export type HistoryEventBody = z.output<typeof historyEvent>;
+
+export const historyPage = z.strictObject({
+  events: z.array(historyEvent),
+  /** Pass it as `after` for the next page; absent on the last. */
+  nextCursor: z.string().optional(),
+});
+export type HistoryPageBody = z.output<typeof historyPage>;
+
+export const searchRequest = z.strictObject({
+  workflowIds: z.array(uuidText).min(1).max(PAGE_ITEMS_MAX).optional(),
+  statuses: z.array(executionStatus).min(1).optional(),
+  /** Exact, or a prefix when it ends in `*`. */
+  name: nameText.optional(),
+  version: versionNumber.optional(),
+  correlationId: nameText.optional(),
+  idempotencyKey: nameText.optional(),
+  parentWorkflowId: uuidText.optional(),
+  startedAfter: instantInput.optional(),
+  startedBefore: instantInput.optional(),
+  limit: pageLimit,
+  cursor: cursorText.optional(),
+});
+export type SearchBody = z.input<typeof searchRequest>;
+
+export const executionPage = z.strictObject({
+  executions: z.array(executionSummary),
+  nextCursor: z.string().optional(),
+});
+export type ExecutionPageBody = z.output<typeof executionPage>;
+
+export const controlRequest = z.strictObject({ reason: reasonText.optional() });
+export type ControlBody = z.input<typeof controlRequest>;
+
+export const signalRequest = z.strictObject({
+  /** Absent: the first blocked WAIT or YIELD. */
+  taskRef: nameText.optional(),
+  status: reportStatus.default('COMPLETED'),
+  output: jsonObject.default({}),
+});
+export type SignalBody = z.input<typeof signalRequest>;
+
+export const signalAnswer = executionSummary.extend({
+  /** False when it is kept for a task that has not begun. */
+  delivered: z.boolean(),
+});
+export type SignalAnswerBody = z.output<typeof signalAnswer>;
+
+export const emptyRequest = z.strictObject({});
+
+export const decideAnswer = executionSummary.extend({ repaired: z.int().max(INTEGER_MAX) });
+export type DecideAnswerBody = z.output<typeof decideAnswer>;
+
+/** Checked by the stream itself: every malformed position is INVALID_CURSOR. */
+export const streamQuery = z.strictObject({ after: z.string().optional() });

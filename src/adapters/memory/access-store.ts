@@ -1,0 +1,33 @@
+import type { Namespace } from '../../domain/kernel/brand.ts';
+import type { AccessStore, ApiKeyRow } from '../../ports/access-store.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+/** Namespaces and API keys in memory. */
+export const createAccessStore = (clock: Clock): AccessStore => {
+  const namespaces = new Set<Namespace>();
+  const keys = new Map<string, ApiKeyRow>();
+  return {
+    createNamespace: async (namespace) => {
+      const isNew = !namespaces.has(namespace);
+      namespaces.add(namespace);
+      return isNew;
+    },
+    namespaceExists: async (namespace) => namespaces.has(namespace),
+    listNamespaces: async () => [...namespaces].sort(),
+    putApiKey: async (key) => {
+      keys.set(key.id, key);
+    },
+    findApiKeyByPrefix: async (prefix) => [...keys.values()].find((key) => key.prefix === prefix),
+    listApiKeys: async (namespace) => [...keys.values()].filter((key) => key.namespace === namespace),
+    revokeApiKey: async (namespace, id) => {
+      const key = keys.get(id);
+      if (key?.namespace !== namespace) return false;
+      keys.set(id, { ...key, revokedAt: key.revokedAt ?? clock.now() });
+      return true;
+    },
+    touchApiKey: async (id) => {
+      const key = keys.get(id);
+      if (key !== undefined) keys.set(id, { ...key, lastUsedAt: clock.now() });
+    },
+  };
+};

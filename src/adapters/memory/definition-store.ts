@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { WorkflowDefinition } from '../../domain/definition/workflow-definition.ts';
+import type { Namespace } from '../../domain/kernel/brand.ts';
+import type {
+  DefinitionBundle,
+  DefinitionStore,
+  PutDefinitionOutcome,
+  WorkflowDefinitionRow,
+} from '../../ports/definition-store.ts';
+import { inNamespace } from './rows.ts';
+import type { MemoryState } from './state.ts';
+
+type VersionsByName = Map<string, Map<number, WorkflowDefinitionRow>>;
+
+const byVersion = (a: WorkflowDefinitionRow, b: WorkflowDefinitionRow): number => a.version - b.version;
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Versions of workflow definitions, by namespace and name. */
+class WorkflowVersions {
+  readonly #state: MemoryState;
+  readonly #namespaces = new Map<Namespace, VersionsByName>();
+
+  constructor(state: MemoryState) {
+    this.#state = state;
+  }
+
+  versions(namespace: Namespace, name: string): readonly WorkflowDefinitionRow[] {
+    return [...(this.#namespaces.get(namespace)?.get(name)?.values() ?? [])].sort(byVersion);
+  }
+
+  all(namespace: Namespace): readonly WorkflowDefinitionRow[] {
+    const names = [...(this.#namespaces.get(namespace)?.keys() ?? [])].sort(compareText);
+    return names.flatMap((name) => this.versions(namespace, name));
+  }
+
+  put(namespace: Namespace, definition: WorkflowDefinition, hash: string, overwrite: boolean): PutDefinitionOutcome {
+    const { name, version } = definition;
+    const before = this.#namespaces.get(namespace)?.get(name)?.get(version);
+    if (before?.hash === hash) return 'unchanged';
+    if (before !== undefined && !overwrite) return 'conflict';
+    const now = this.#state.now();
+    const row = { name, version, hash, createdAt: before?.createdAt ?? now, updatedAt: now, definition };
+    this.#versionsOf(namespace, name).set(version, row);
+    return before === undefined ? 'created' : 'replaced';
+  }
+
+  delete(namespace: Namespace, name: string, version: number): boolean {
+    return this.#namespaces.get(namespace)?.get(name)?.delete(version) ?? false;
+  }
+
+  #versionsOf(namespace: Namespace, name: string): Map<number, WorkflowDefinitionRow> {
+    const names = this.#namespaces.get(namespace) ?? new Map<string, Map<number, WorkflowDefinitionRow>>();
+    const versions = names.get(name) ?? new Map<number, WorkflowDefinitionRow>();
+    this.#namespaces.set(namespace, names);
+    names.set(name, versions);
+    return versions;
+  }
+}
+
+const workflowMethods = (
+  workflows: WorkflowVersions,
+): Pick<
+  DefinitionStore,
+  | 'putWorkflow'
+  | 'putNextWorkflowVersion'
+  | 'findWorkflow'
+  | 'listWorkflows'
+  | 'listWorkflowVersions'
+  | 'deleteWorkflow'
+> => ({
+  putWorkflow: async (namespace, definition, hash, overwrite) => workflows.put(namespace, definition, hash, overwrite),
+  putNextWorkflowVersion: async (namespace, name, at) => {
+    const version = (workflows.versions(namespace, name).at(-1)?.version ?? 0) + 1;
+    const { definition, hash } = at(version);
+    workflows.put(namespace, definition, hash, false);
+    return version;
+  },
+  findWorkflow: async (namespace, name, version) => {
+    const versions = workflows.versions(namespace, name);
+    return version === undefined ? versions.at(-1) : versions.find((row) => row.version === version);
+  },
+  listWorkflows: async (namespace, { limit, after }) => {
+    const rows = workflows.all(namespace);
+    const isAfter = (row: WorkflowDefinitionRow) =>
+      after === undefined || (compareText(row.name, after.name) || row.version - after.version) > 0;
+    return rows.filter(isAfter).slice(0, limit);
+  },
+  listWorkflowVersions: async (namespace, name) => workflows.versions(namespace, name),
+  deleteWorkflow: async (namespace, name, version) => workflows.delete(namespace, name, version),
+});
+
+const taskMethods = (
+  state: MemoryState,
+): Pick<DefinitionStore, 'putTask' | 'findTasks' | 'listTasks' | 'deleteTask'> => {
+  const tasks = state.taskDefinitions;
+  return {
+    putTask: async (namespace, definition) => {
+      const key = inNamespace(namespace, definition.name);
+      const before = tasks.get(key);
+      if (isDeepStrictEqual(before?.definition, definition)) return 'unchanged';
+      const now = state.now();
+      tasks.set(key, { createdAt: before?.createdAt ?? now, updatedAt: now, definition });
+      return before === undefined ? 'created' : 'replaced';
+    },
+    findTasks: async (namespace, names) =>
+      new Map(
+        names.flatMap((name) => {
+          const row = tasks.get(inNamespace(namespace, name));
+          return row === undefined ? [] : [[name, row]];
+        }),
+      ),
+    listTasks: async (namespace, { limit, after }) =>
+      [...tasks]
+        .filter(([key, { definition }]) => key === inNamespace(namespace, definition.name))
+        .map(([, row]) => row)
+        .filter(({ definition }) => after === undefined || definition.name > after)
+        .sort((a, b) => compareText(a.definition.name, b.definition.name))
+        .slice(0, limit),
+    deleteTask: async (namespace, name) => tasks.delete(inNamespace(namespace, name)),
+  };
+};
+
+const bundleMethods = (): Pick<DefinitionStore, 'putBundle' | 'findBundles'> => {
+  const bundles = new Map<string, DefinitionBundle>();
+  return {
+    putBundle: async (hash, bundle) => {
+      if (!bundles.has(hash)) bundles.set(hash, bundle);
+    },
+    findBundles: async (hashes) =>
+      new Map(
+        hashes.flatMap((hash) => {
+          const bundle = bundles.get(hash);
+          return bundle === undefined ? [] : [[hash, bundle]];
+        }),
+      ),
+  };
+};
+
+/** Definitions in memory. Each call is one synchronous step, so calls never interleave. */
+export const createDefinitionStore = (state: MemoryState): DefinitionStore => ({
+  ...workflowMethods(new WorkflowVersions(state)),
+  ...taskMethods(state),
+  ...bundleMethods(),
+});

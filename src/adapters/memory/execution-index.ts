@@ -1,0 +1,106 @@
+import type { ExecutionId, Namespace } from '../../domain/kernel/brand.ts';
+import type { OpenTaskRow } from '../../ports/engine-store.ts';
+import type {
+  ExecutionCursor,
+  ExecutionFilter,
+  ExecutionIndex,
+  ExecutionRow,
+  ExecutionSummary,
+} from '../../ports/execution-index.ts';
+import { optional } from './optional.ts';
+import { queueDepths } from './queue-depths.ts';
+import type { OpenTask, StoredExecution } from './rows.ts';
+import type { Serializer } from './serializer.ts';
+import type { MemoryState } from './state.ts';
+
+const findRow = (state: MemoryState, namespace: Namespace, executionId: ExecutionId): ExecutionRow | undefined => {
+  const row = state.tables.executions.get(executionId);
+  if (row?.namespace !== namespace) return undefined;
+  const decideRow = state.tables.decideRows.get(executionId);
+  return { ...row, ...optional('parked', decideRow?.parked && { ...decideRow.parked, retryAt: decideRow.dueAt }) };
+};
+
+const matchesName = (name: string, wanted: string): boolean =>
+  wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
+
+const matches = (row: StoredExecution, filter: ExecutionFilter): boolean => {
+  const equal = <T>(wanted: T | undefined, actual: T | undefined) => wanted === undefined || wanted === actual;
+  return (
+    (filter.executionIds?.includes(row.executionId) ?? true) &&
+    (filter.statuses?.includes(row.status) ?? true) &&
+    (filter.name === undefined || matchesName(row.name, filter.name)) &&
+    equal(filter.version, row.version) &&
+    equal(filter.correlationId, row.correlationId) &&
+    equal(filter.idempotencyKey, row.idempotencyKey) &&
+    equal(filter.parentExecutionId, row.parentExecutionId) &&
+    (filter.startedAfter === undefined || row.startedAt >= filter.startedAfter) &&
+    (filter.startedBefore === undefined || row.startedAt < filter.startedBefore)
+  );
+};
+
+const isAfter = (row: StoredExecution, cursor: ExecutionCursor): boolean =>
+  row.startedAt < cursor.startedAt || (row.startedAt === cursor.startedAt && row.executionId < cursor.executionId);
+
+const summaryOf = (row: StoredExecution): ExecutionSummary => {
+  const { namespace: _namespace, definitionHash: _hash, input: _input, output: _output, ...summary } = row;
+  return summary;
+};
+
+const search = (
+  state: MemoryState,
+  namespace: Namespace,
+  filter: ExecutionFilter,
+  page: Readonly<{ limit: number; after?: ExecutionCursor }>,
+): readonly ExecutionSummary[] => {
+  const found: ExecutionSummary[] = [];
+  for (const row of state.tables.executions.newestFirst.in(namespace)) {
+    if (found.length >= page.limit) break;
+    if ((page.after === undefined || isAfter(row, page.after)) && matches(row, filter)) found.push(summaryOf(row));
+  }
+  return found;
+};
+
+const openTaskRow = ({ task, lease, ...row }: OpenTask): OpenTaskRow => ({
+  taskId: task.taskId,
+  ref: task.ref,
+  iteration: task.iteration,
+  attempt: task.attempt,
+  family: task.family,
+  queue: task.queue,
+  leased: lease !== undefined,
+  visibleAt: row.visibleAt,
+  hasOutcome: row.outcome !== undefined,
+  ...optional('workerId', lease?.workerId),
+  ...optional('leaseExpiresAt', lease?.expiresAt),
+  ...optional('startedAt', row.startedAt),
+  ...optional('progress', row.progress),
+});
+
+/** The reads of runs over the tables of the engine's store. */
+export const createExecutionIndex = (state: MemoryState, serializer: Serializer): ExecutionIndex => {
+  const isOf = (namespace: Namespace, executionId: ExecutionId): boolean =>
+    state.tables.executions.get(executionId)?.namespace === namespace;
+  return {
+    find: (namespace, executionId) => serializer.read(() => findRow(state, namespace, executionId)),
+    search: (namespace, filter, page) => serializer.read(() => search(state, namespace, filter, page)),
+    history: (namespace, executionId, after, limit) =>
+      serializer.read(() =>
+        isOf(namespace, executionId) ? state.events.get(executionId).slice(after, after + limit) : [],
+      ),
+    lastSeq: (namespace, executionId) =>
+      serializer.read(() => (isOf(namespace, executionId) ? state.events.get(executionId).length : undefined)),
+    openTasks: (namespace, executionId) =>
+      serializer.read(() =>
+        isOf(namespace, executionId) ? [...state.tables.openTasks.byRun.in(executionId)].map(openTaskRow) : [],
+      ),
+    logs: (namespace, taskId, { after, limit }) =>
+      serializer.read(() =>
+        state.logs
+          .get(taskId)
+          .filter((line) => line.namespace === namespace && line.id > after)
+          .slice(0, limit)
+          .map(({ id, at, line }) => ({ id, at, line })),
+      ),
+    queues: (namespace) => serializer.read(() => queueDepths(state, namespace)),
+  };
+};

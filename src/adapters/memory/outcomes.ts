@@ -1,0 +1,23 @@
+import type { TaskOutcome } from '../../domain/execution/requests.ts';
+import { requestEvaluations } from './evaluations.ts';
+import { optional } from './optional.ts';
+import type { OpenTask } from './rows.ts';
+import type { MemoryState } from './state.ts';
+
+/** Leaves an outcome in the mailbox of an open attempt and asks for the pass that will read it. */
+export const setOutcome = (
+  state: MemoryState,
+  row: OpenTask,
+  ended: Pick<TaskOutcome, 'status' | 'output' | 'reason' | 'deadline'>,
+): void => {
+  const outcome: TaskOutcome = {
+    ref: row.task.ref,
+    iteration: row.task.iteration,
+    attempt: row.task.attempt,
+    ...ended,
+    ...optional('workerId', row.lease?.workerId),
+    ...optional('startedAt', row.startedAt),
+  };
+  state.tables.openTasks.put({ ...row, outcome, outcomeOrder: state.nextOrder() });
+  requestEvaluations(state, [row.executionId]);
+};

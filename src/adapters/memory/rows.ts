@@ -1,0 +1,82 @@
+import type { TimerPurpose } from '../../domain/execution/commands.ts';
+import type { TaskSlot } from '../../domain/execution/events.ts';
+import type { TaskOutcome } from '../../domain/execution/requests.ts';
+import type { ExecutionId, Instant, LeaseToken, Namespace } from '../../domain/kernel/brand.ts';
+import type { JsonValue } from '../../domain/kernel/json.ts';
+import type {
+  CloseTask,
+  DueTimer,
+  EnqueueTask,
+  IdempotencyClaim,
+  LogLine,
+  OutboxMessage,
+} from '../../ports/engine-store.ts';
+import type { ExecutionRow } from '../../ports/execution-index.ts';
+
+/** A run as stored; why it is parked is known from its decide row. */
+export type StoredExecution = Omit<ExecutionRow, 'parked'>;
+
+export type Lease = Readonly<{ token: LeaseToken; workerId: string; expiresAt: Instant }>;
+
+/** One open attempt: queue entry, lease, progress and the mailbox for its outcome in one row, so they never disagree. */
+export type OpenTask = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  task: EnqueueTask;
+  /** Rises with each attempt enqueued: the last word on age. */
+  order: number;
+  visibleAt: Instant;
+  /** Moved from the delayed to the ready tasks of its queue. */
+  ready: boolean;
+  startedAt?: Instant;
+  lease?: Lease;
+  progress?: JsonValue;
+  outcome?: TaskOutcome;
+  /** Rises with each outcome reported. */
+  outcomeOrder?: number;
+}>;
+
+export type ClosedTask = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  closed: Omit<CloseTask, 'type'>;
+}>;
+
+export type DecideRow = Readonly<{
+  executionId: ExecutionId;
+  order: number;
+  dueAt: Instant;
+  parked?: Readonly<{ attempts: number; reason: string }>;
+}>;
+
+export type TimerRow = Readonly<
+  TaskSlot & {
+    executionId: ExecutionId;
+    attempt: number;
+    purpose: TimerPurpose;
+    fireAt: Instant;
+    alertOnly: boolean;
+    order: number;
+  }
+>;
+
+export type OutboxRow = Readonly<{
+  message: OutboxMessage;
+  order: number;
+  nextAttemptAt: Instant;
+  dead: boolean;
+  lastFailure?: string;
+}>;
+
+export type IdempotencyRow = IdempotencyClaim;
+
+export type StoredLogLine = LogLine & Readonly<{ id: number; namespace: Namespace }>;
+
+/** Identity of an attempt within all runs (promise 6). */
+export const attemptKey = (executionId: ExecutionId, { ref, iteration, attempt }: TaskSlot & { attempt: number }) =>
+  `${executionId}|${ref}|${iteration}|${attempt}`;
+
+export const timerKey = (timer: DueTimer) => `${attemptKey(timer.executionId, timer)}|${timer.purpose}`;
+
+/** Keys of things that a namespace owns; a namespace has no slash in it. */
+export const inNamespace = (namespace: Namespace, name: string) => `${namespace}/${name}`;

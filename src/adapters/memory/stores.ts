@@ -1,0 +1,47 @@
+import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { AccessStore } from '../../ports/access-store.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { DefinitionStore } from '../../ports/definition-store.ts';
+import type { CloseTask, EngineStore } from '../../ports/engine-store.ts';
+import type { ExecutionIndex } from '../../ports/execution-index.ts';
+import type { HealthProbe } from '../../ports/health-probe.ts';
+import type { WakeSignal } from '../../ports/wake-signal.ts';
+import { createAccessStore } from './access-store.ts';
+import { createDefinitionStore } from './definition-store.ts';
+import { createEngineStore } from './engine-store.ts';
+import { createExecutionIndex } from './execution-index.ts';
+import { createSerializer } from './serializer.ts';
+import { createMemoryState } from './state.ts';
+import { createWakeSignal } from './wake-signal.ts';
+
+export type MemoryStores = Readonly<{
+  engine: EngineStore;
+  index: ExecutionIndex;
+  definitions: DefinitionStore;
+  access: AccessStore;
+  health: HealthProbe;
+  wake: WakeSignal;
+  /** The closed attempts of a run, which no port reads: for checks of what was recorded. */
+  closedTasks(executionId: ExecutionId): readonly Omit<CloseTask, 'type'>[];
+  close(): Promise<void>;
+}>;
+
+/**
+ * All stores of the engine in the memory of this process, gone with it. They keep the promises of the ports to the letter,
+ * by the given clock, so that simulations and fast tests run on them.
+ */
+export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): MemoryStores => {
+  const state = createMemoryState(clock);
+  const serializer = createSerializer();
+  const wake = createWakeSignal();
+  return {
+    engine: createEngineStore(state, serializer),
+    index: createExecutionIndex(state, serializer),
+    definitions: createDefinitionStore(state),
+    access: createAccessStore(clock),
+    health: { problems: async () => [] },
+    wake,
+    closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),
+    close: async () => wake.close(),
+  };
+};

@@ -1,0 +1,153 @@
+import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { Journal } from './journal.ts';
+import {
+  attemptKey,
+  type ClosedTask,
+  type DecideRow,
+  type IdempotencyRow,
+  inNamespace,
+  type OpenTask,
+  type OutboxRow,
+  type StoredExecution,
+  type TimerRow,
+  timerKey,
+} from './rows.ts';
+import { OrderedIndex, Table } from './table.ts';
+
+/** Partition of the indexes that order all rows together. */
+export const ALL = 'all';
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const executionTables = (journal: Journal) => {
+  const newestFirst = new OrderedIndex<StoredExecution>(
+    (row) => row.namespace,
+    (a, b) => b.startedAt - a.startedAt || compareText(b.executionId, a.executionId),
+  );
+  const running = new OrderedIndex<StoredExecution>(
+    (row) => (row.status === 'RUNNING' ? ALL : undefined),
+    (a, b) => a.updatedAt - b.updatedAt || compareText(a.executionId, b.executionId),
+  );
+  return {
+    executions: Object.assign(new Table<StoredExecution>(journal, (row) => row.executionId, [newestFirst, running]), {
+      newestFirst,
+      running,
+    }),
+  };
+};
+
+const isQueued = (row: OpenTask): boolean => row.task.family !== 'waiting' && row.outcome === undefined;
+const isFree = (row: OpenTask): boolean => isQueued(row) && row.lease === undefined;
+const isReady = (row: OpenTask): boolean => isFree(row) && row.ready;
+const isLeased = (row: OpenTask): boolean => row.outcome === undefined && row.lease !== undefined;
+const queueOf = (row: OpenTask): string => inNamespace(row.namespace, row.task.queue);
+const compareUrgency = (a: OpenTask, b: OpenTask): number =>
+  b.task.priority - a.task.priority || a.task.scheduledAt - b.task.scheduledAt || a.order - b.order;
+
+const openTaskTable = (journal: Journal) => {
+  const byRun = new OrderedIndex<OpenTask>(
+    (row) => row.executionId,
+    (a, b) => a.order - b.order,
+  );
+  const byAttempt = new OrderedIndex<OpenTask>(
+    (row) => attemptKey(row.executionId, row.task),
+    (a, b) => a.order - b.order,
+  );
+  const queued = new OrderedIndex<OpenTask>(
+    (row) => (isQueued(row) ? row.namespace : undefined),
+    (a, b) => a.order - b.order,
+  );
+  const ready = new OrderedIndex<OpenTask>((row) => (isReady(row) ? queueOf(row) : undefined), compareUrgency);
+  const readyAnywhere = new OrderedIndex<OpenTask>(
+    (row) => (isReady(row) ? row.task.queue : undefined),
+    compareUrgency,
+  );
+  const delayed = new OrderedIndex<OpenTask>(
+    (row) => (isFree(row) && !row.ready ? row.task.queue : undefined),
+    (a, b) => a.visibleAt - b.visibleAt || a.order - b.order,
+  );
+  const leasedByName = new OrderedIndex<OpenTask>(
+    (row) => (isLeased(row) ? inNamespace(row.namespace, row.task.taskName) : undefined),
+    (a, b) => a.order - b.order,
+  );
+  const byExpiry = new OrderedIndex<OpenTask>(
+    (row) => (isLeased(row) ? ALL : undefined),
+    (a, b) => (a.lease?.expiresAt ?? 0) - (b.lease?.expiresAt ?? 0) || a.order - b.order,
+  );
+  const withOutcome = new OrderedIndex<OpenTask>(
+    (row) => (row.outcome === undefined ? undefined : row.executionId),
+    (a, b) => (a.outcomeOrder ?? 0) - (b.outcomeOrder ?? 0),
+  );
+  const indexes = { byRun, byAttempt, queued, ready, readyAnywhere, delayed, leasedByName, byExpiry, withOutcome };
+  return Object.assign(new Table<OpenTask>(journal, (row) => row.task.taskId, Object.values(indexes)), indexes);
+};
+
+const closedTaskTable = (journal: Journal) => {
+  const byRun = new OrderedIndex<ClosedTask>(
+    (row) => row.executionId,
+    (a, b) => compareText(attemptKey(a.executionId, a.closed), attemptKey(b.executionId, b.closed)),
+  );
+  const keyOf = (row: ClosedTask) => attemptKey(row.executionId, row.closed);
+  return Object.assign(new Table<ClosedTask>(journal, keyOf, [byRun]), { byRun });
+};
+
+const decideTable = (journal: Journal) => {
+  const byDue = new OrderedIndex<DecideRow>(
+    () => ALL,
+    (a, b) => a.dueAt - b.dueAt || a.order - b.order,
+  );
+  return Object.assign(new Table<DecideRow>(journal, (row) => row.executionId, [byDue]), { byDue });
+};
+
+/**
+ * Timers that end an attempt by themselves, and those that a use case deals with under the execution lock, stand in two
+ * lines: one that waits for its lock must not hold up the others.
+ */
+export type TimerLine = 'fires' | 'underLock';
+const lineOf = (row: TimerRow): TimerLine => (row.alertOnly || row.purpose === 'EXECUTION' ? 'underLock' : 'fires');
+
+const timerTable = (journal: Journal) => {
+  const byDue = new OrderedIndex<TimerRow>(lineOf, (a, b) => a.fireAt - b.fireAt || a.order - b.order);
+  const byAttempt = new OrderedIndex<TimerRow>(
+    (row) => attemptKey(row.executionId, row),
+    (a, b) => a.order - b.order,
+  );
+  const byRun = new OrderedIndex<TimerRow>(
+    (row) => row.executionId,
+    (a, b) => a.order - b.order,
+  );
+  return Object.assign(new Table<TimerRow>(journal, timerKey, [byDue, byAttempt, byRun]), { byDue, byAttempt, byRun });
+};
+
+const outboxTable = (journal: Journal) => {
+  const deliverable = new OrderedIndex<OutboxRow>(
+    (row) => (row.dead ? undefined : ALL),
+    (a, b) => a.order - b.order,
+  );
+  const byRun = new OrderedIndex<OutboxRow>(
+    (row) => (row.dead ? undefined : row.message.executionId),
+    (a, b) => a.order - b.order,
+  );
+  const byDedup = new OrderedIndex<OutboxRow>(
+    (row) => dedupKeyOf(row.message),
+    (a, b) => a.order - b.order,
+  );
+  const indexes = { deliverable, byRun, byDedup };
+  return Object.assign(new Table<OutboxRow>(journal, (row) => row.message.id, Object.values(indexes)), indexes);
+};
+
+export const dedupKeyOf = (message: { executionId: ExecutionId; dedupKey: string }): string =>
+  `${message.executionId}|${message.dedupKey}`;
+
+/** Every table that a transaction writes, with the indexes that keep its operations independent of how much there is. */
+export const createTables = (journal: Journal) => ({
+  ...executionTables(journal),
+  openTasks: openTaskTable(journal),
+  closedTasks: closedTaskTable(journal),
+  decideRows: decideTable(journal),
+  timers: timerTable(journal),
+  outbox: outboxTable(journal),
+  idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
+});
+
+export type Tables = ReturnType<typeof createTables>;

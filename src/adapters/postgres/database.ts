@@ -1,0 +1,152 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPool, type DatabasePool, type DatabasePoolConnection } from 'slonik';
+import type { z } from 'zod';
+import { columnTypes } from './column-types.ts';
+import { withServerSettings } from './connection-url.ts';
+import { DatabaseDefectError } from './database-error.ts';
+import { rowInterceptor } from './row-interceptor.ts';
+import { classifyFailure, translateFailure } from './sqlstate.ts';
+import { preparedCommand, type Statement } from './statement.ts';
+
+const CONNECT_TIMEOUT_MS = 3_000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 5_000;
+const ATTEMPTS_MAX = 6;
+const RETRY_DELAY_MS = 8;
+
+/** What statements run on. */
+export type Session = Readonly<{
+  rows<Row>(statement: Statement<Row>): Promise<readonly Row[]>;
+  row<Row>(statement: Statement<Row>): Promise<Row | undefined>;
+  /** Runs a statement for its effect; returns how many rows it touched. */
+  run(statement: Statement<unknown>): Promise<number>;
+}>;
+
+/** One pool of connections, and the only way to a transaction. */
+export type Database = Session &
+  Readonly<{
+    /**
+     * Runs `work` in one READ COMMITTED transaction. Lost races (40001, 40P01, 55P03) run it again with jitter, so it
+     * must be re-runnable. Errors: UNAVAILABLE, DATABASE_DEFECT, and whatever `work` throws.
+     */
+    transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+    close(): Promise<void>;
+  }>;
+
+type Attempt<T> = Readonly<{ ok: true; value: T } | { ok: false; error: unknown }>;
+
+const BEGIN = preparedCommand('begin')`begin isolation level read committed`;
+const COMMIT = preparedCommand('commit')`commit`;
+const ROLLBACK = preparedCommand('rollback')`rollback`;
+
+const sessionOn = (connection: Pick<DatabasePoolConnection, 'query'>): Session => {
+  const rows = async <Row>(statement: Statement<Row>): Promise<readonly Row[]> =>
+    (await connection.query<z.ZodType<Row>>(statement)).rows;
+  return {
+    rows,
+    row: async (statement) => (await rows(statement))[0],
+    run: async (statement) => (await connection.query(statement)).rowCount ?? 0,
+  };
+};
+
+/**
+ * COMMIT of a transaction that a swallowed failure aborted answers ROLLBACK and no error, so the answer is checked.
+ * An error that leaves a callback of slonik costs the connection, so failures leave it as values; only when the
+ * connection does not even roll back may it go.
+ */
+const attemptOn = async <T>(
+  connection: DatabasePoolConnection,
+  work: (session: Session) => Promise<T>,
+): Promise<Attempt<T>> => {
+  await connection.query(BEGIN);
+  try {
+    const value = await work(sessionOn(connection));
+    const { command } = await connection.query(COMMIT);
+    if (String(command) === 'COMMIT') return { ok: true, value };
+    throw new DatabaseDefectError('a failed statement was ignored, so the transaction was rolled back', {});
+  } catch (error) {
+    try {
+      await connection.query(ROLLBACK);
+    } catch {
+      throw error;
+    }
+    return { ok: false, error };
+  }
+};
+
+const attemptTransaction = async <T>(
+  pool: DatabasePool,
+  work: (session: Session) => Promise<T>,
+): Promise<Attempt<T>> => {
+  try {
+    return await pool.connect((connection) => attemptOn(connection, work));
+  } catch (error) {
+    return { ok: false, error };
+  }
+};
+
+const transactionIn = async <T>(pool: DatabasePool, work: (session: Session) => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await attemptTransaction(pool, work);
+    if (outcome.ok) return outcome.value;
+    if (attempt === ATTEMPTS_MAX || classifyFailure(outcome.error) !== 'contention')
+      throw translateFailure(outcome.error);
+    await delay(Math.random() * RETRY_DELAY_MS * 2 ** attempt);
+  }
+};
+
+const openPool = async ({ url, poolMax }: Readonly<{ url: string; poolMax: number }>): Promise<DatabasePool> => {
+  try {
+    return await createPool(withServerSettings(url, { timezone: 'UTC' }), {
+      maxPoolSize: poolMax,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      connectionRetryLimit: 1,
+      statementTimeout: STATEMENT_TIMEOUT_MS,
+      idleInTransactionSessionTimeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      gracefulTerminationTimeout: CLOSE_TIMEOUT_MS,
+      idleTimeout: 'DISABLE_TIMEOUT',
+      // The default forgets prepared statements after each use. Nothing here leaves state in a session.
+      resetConnection: async () => undefined,
+      // Retries belong to the transaction, with jitter.
+      queryRetryLimit: 0,
+      transactionRetryLimit: 0,
+      typeParsers: columnTypes,
+      interceptors: [rowInterceptor],
+    });
+  } catch (error) {
+    throw translateFailure(error);
+  }
+};
+
+/** Opens the pool. Errors: UNAVAILABLE. */
+export async function openDatabase(options: Readonly<{ url: string; poolMax: number }>): Promise<Database> {
+  const pool = await openPool(options);
+  // A second connection taken while holding one is how a pool deadlocks, so it is refused instead.
+  const insideTransaction = new AsyncLocalStorage<true>();
+  const refuseNesting = () => {
+    if (insideTransaction.getStore() === true) {
+      throw new DatabaseDefectError('a transaction is open here already: use its session', {});
+    }
+  };
+  const onPool = sessionOn({ query: (statement) => pool.query(statement) });
+  const guarded = async <T>(query: () => Promise<T>): Promise<T> => {
+    refuseNesting();
+    try {
+      return await query();
+    } catch (error) {
+      throw translateFailure(error);
+    }
+  };
+  return {
+    rows: (statement) => guarded(() => onPool.rows(statement)),
+    row: (statement) => guarded(() => onPool.row(statement)),
+    run: (statement) => guarded(() => onPool.run(statement)),
+    transaction: async (work) => {
+      refuseNesting();
+      return insideTransaction.run(true, () => transactionIn(pool, work));
+    },
+    close: () => pool.end(),
+  };
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import type { TimerPurpose } from '../../domain/execution/commands.ts';
+import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { DueTimer, FiredTimers } from '../../ports/engine-store.ts';
+import type { Session } from './database.ts';
+import { requestEvaluations } from './decide-queue.ts';
+import { count, executionId, jsonRows, prepared, preparedCommand, text, word } from './statement.ts';
+
+const peekLeases = prepared('leases_peek_expired', z.object({ executionId, scheduledSeq: count }));
+const expire = prepared('leases_expire', z.object({ executionId }));
+const timerRow = z.object({ executionId, ref: text, iteration: count, attempt: count, purpose: word<TimerPurpose>() });
+const peekTimers = prepared('timers_peek_due', timerRow);
+const peekTimersUnderLock = prepared('timers_peek_under_lock', timerRow.extend({ isVoid: z.boolean() }));
+const fire = prepared('timers_fire', z.object({ executionId }));
+const dropFired = preparedCommand('timers_drop_fired');
+
+const distinct = (rows: readonly Readonly<{ executionId: ExecutionId }>[]): readonly ExecutionId[] => [
+  ...new Set(rows.map((row) => row.executionId)),
+];
+
+/**
+ * Peeks without locks, takes the decide rows, and only then the task rows, checking the expiry again: a heartbeat that
+ * came in between keeps its lease. The end of an attempt does not revoke its token; the outcome does that.
+ */
+export const expireLeases = async (session: Session, limit: number): Promise<readonly ExecutionId[]> => {
+  const seen = await session.rows(peekLeases`
+    select workflow_id as execution_id, scheduled_seq from task_queue
+    where lease_token is not null and outcome is null and lease_expires_at <= (select clock_timestamp())
+    order by lease_expires_at
+    limit ${limit}::bigint`);
+  if (seen.length === 0) return [];
+  await requestEvaluations(session, distinct(seen));
+  const keys = seen.map(({ executionId, scheduledSeq }) => ({ workflow_id: executionId, scheduled_seq: scheduledSeq }));
+  const expired = await session.rows(expire`
+    with seen as (
+      select * from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint)
+    ), locked as (
+      select t.workflow_id, t.scheduled_seq
+      from seen join task_queue t on t.workflow_id = seen.workflow_id and t.scheduled_seq = seen.scheduled_seq
+      order by t.workflow_id, t.scheduled_seq
+      for no key update of t
+    )
+    update task_queue t
+    set outcome = 'TIMED_OUT', outcome_deadline = 'HEARTBEAT', outcome_output = '{}', outcome_at = clock_timestamp(),
+      outcome_reason = 'no heartbeat from worker ' || t.worker_id || ' before its lease ended'
+    from locked
+    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
+      and t.lease_token is not null and t.outcome is null and t.lease_expires_at <= clock_timestamp()
+    returning t.workflow_id as execution_id`);
+  return distinct(expired);
+};
+
+const timerKeys = (due: readonly DueTimer[]): string =>
+  jsonRows(
+    due.map(({ executionId, ref, iteration, attempt, purpose }) => ({
+      workflow_id: executionId,
+      ref,
+      iteration,
+      attempt,
+      purpose,
+    })),
+  );
+
+/** A task that a worker has leased once is past its wait for one, whatever its timer says. */
+const setTimerOutcomes = (session: Session, due: readonly DueTimer[]) =>
+  session.rows(fire`
+    with due as (
+      select timers.* from json_to_recordset(${timerKeys(due)}::json) as r (
+        workflow_id uuid, ref text, iteration integer, attempt integer, purpose text
+      )
+      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
+        and timers.attempt = r.attempt and timers.purpose = r.purpose
+      where timers.fire_at <= (select clock_timestamp())
+    ), locked as (
+      select t.workflow_id, t.scheduled_seq, due.purpose
+      from due join task_queue t on t.workflow_id = due.workflow_id and t.ref = due.ref
+        and t.iteration = due.iteration and t.attempt = due.attempt
+      order by t.workflow_id, t.scheduled_seq
+      for no key update of t
+    )
+    update task_queue t
+    set outcome = case locked.purpose when 'WAIT' then 'COMPLETED' else 'TIMED_OUT' end,
+      outcome_deadline = case locked.purpose when 'WAIT' then null else locked.purpose end,
+      outcome_reason = case locked.purpose when 'WAIT' then null else 'the ' || locked.purpose || ' deadline passed' end,
+      outcome_output = '{}', outcome_at = clock_timestamp()
+    from locked
+    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq and t.outcome is null
+      and (locked.purpose <> 'SCHEDULE_TO_START' or t.started_at is null)
+    returning t.workflow_id as execution_id`);
+
+/** Removes timers that have had their effect; one that was armed anew meanwhile stays. */
+export const dropTimers = async (session: Session, due: readonly DueTimer[]): Promise<void> => {
+  if (due.length === 0) return;
+  await session.run(dropFired`
+    with locked as (
+      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
+      from json_to_recordset(${timerKeys(due)}::json) as r (
+        workflow_id uuid, ref text, iteration integer, attempt integer, purpose text
+      )
+      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
+        and timers.attempt = r.attempt and timers.purpose = r.purpose
+      order by 1, 2, 3, 4, 5
+      for update of timers
+    )
+    delete from timers using locked
+    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
+      and timers.attempt = locked.attempt and timers.purpose = locked.purpose
+      and timers.fire_at <= clock_timestamp()`);
+};
+
+const fireTaskTimers = async (session: Session, limit: number): Promise<readonly ExecutionId[]> => {
+  const due = await session.rows(peekTimers`
+    select workflow_id as execution_id, ref, iteration, attempt, purpose from timers
+    where not under_lock and fire_at <= (select clock_timestamp())
+    order by fire_at
+    limit ${limit}::bigint`);
+  if (due.length === 0) return [];
+  await requestEvaluations(session, distinct(due));
+  const fired = await setTimerOutcomes(session, due);
+  await dropTimers(session, due);
+  return distinct(fired);
+};
+
+/** Timers that end nothing by themselves. A task that was leased once is past its wait for a worker: that timer only goes. */
+const timersUnderLock = async (session: Session, limit: number): Promise<readonly DueTimer[]> => {
+  const due = await session.rows(peekTimersUnderLock`
+    select m.workflow_id as execution_id, m.ref, m.iteration, m.attempt, m.purpose,
+      m.purpose = 'SCHEDULE_TO_START' and t.started_at is not null as is_void
+    from timers m
+    left join task_queue t on t.workflow_id = m.workflow_id and t.ref = m.ref
+      and t.iteration = m.iteration and t.attempt = m.attempt
+    where m.under_lock and m.fire_at <= (select clock_timestamp())
+    order by m.fire_at
+    limit ${limit}::bigint`);
+  const toDrop = due.filter(({ isVoid }) => isVoid);
+  if (toDrop.length > 0) await dropTimers(session, toDrop);
+  return due.filter(({ isVoid }) => !isVoid).map(({ isVoid: _isVoid, ...timer }) => timer);
+};
+
+/** Peeks without locks, then decide rows, task rows, timers. Deadlines that need the execution lock are only told. */
+export const fireTimers = async (session: Session, limit: number): Promise<FiredTimers> => ({
+  evaluated: await fireTaskTimers(session, limit),
+  underLock: await timersUnderLock(session, limit),
+});

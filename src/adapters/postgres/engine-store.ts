@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
+import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
+import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-store.ts';
+import type { Database, Session } from './database.ts';
+import { dropTimers, expireLeases, fireTimers } from './deadlines.ts';
+import { claimEvaluations, claimEvaluationsOf, parkEvaluation, requestEvaluations } from './decide-queue.ts';
+import { appendEvents, readEvents } from './event-log.ts';
+import { createExecutions, projectExecutions } from './executions.ts';
+import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
+import { appendLogs, heartbeat, leaseTasks, releaseLeases } from './leases.ts';
+import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
+import { readOutcomes, settleTasks } from './outcomes.ts';
+import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
+import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
+import { armTimers, cancelTimers } from './timers.ts';
+
+const clock = prepared('engine_now', z.object({ now: instant }));
+const head = prepared(
+  'engine_head',
+  z.object({ executionId, namespace: namespaceName, status: word<ExecutionStatus>(), definitionHash: text }),
+);
+const due = prepared(
+  'engine_next_due',
+  z.object({
+    evaluation: count.exactOptional(),
+    timer: count.exactOptional(),
+    lease: count.exactOptional(),
+    message: count.exactOptional(),
+  }),
+);
+type QueueName = Readonly<{ namespace: Namespace; queue: string }>;
+const ready = prepared('engine_ready_queues', z.object({ namespace: namespaceName, queue: text }));
+const stuck = prepared('engine_stuck', z.object({ executionId }));
+
+const engineTx = (session: Session): EngineTx => ({
+  claimEvaluations: (limit) => claimEvaluations(session, limit),
+  claimEvaluationsOf: (executionIds) => claimEvaluationsOf(session, executionIds),
+  requestEvaluations: (executionIds) => requestEvaluations(session, executionIds),
+  parkEvaluation: (parked) => parkEvaluation(session, parked),
+  readEvents: (after) => readEvents(session, after),
+  readOutcomes: (executionIds) => readOutcomes(session, executionIds),
+  openTaskIds: (id) => openTaskIds(session, id),
+  appendEvents: (events) => appendEvents(session, events),
+  enqueueTasks: (tasks) => enqueueTasks(session, tasks),
+  closeTasks: (tasks) => closeTasks(session, tasks),
+  cancelOpenWork: (ended) => cancelOpenWork(session, ended),
+  armTimers: (timers) => armTimers(session, timers),
+  cancelTimers: (timers) => cancelTimers(session, timers),
+  projectExecutions: (projections) => projectExecutions(session, projections),
+  putMessages: (messages) => putMessages(session, messages),
+  createExecutions: (executions) => createExecutions(session, executions),
+  claimIdempotencyKeys: (claims) => claimIdempotencyKeys(session, claims),
+  settleTasks: (namespace, reports) => settleTasks(session, namespace, reports),
+  leaseTasks: (request) => leaseTasks(session, request),
+  heartbeat: (namespace, heartbeats) => heartbeat(session, namespace, heartbeats),
+  releaseLeases: (leases) => releaseLeases(session, leases),
+  appendLogs: (namespace, lease, lines) => appendLogs(session, namespace, lease, lines),
+  expireLeases: (limit) => expireLeases(session, limit),
+  fireTimers: (limit) => fireTimers(session, limit),
+  dropTimers: (timers) => dropTimers(session, timers),
+  claimMessages: (limit) => claimMessages(session, limit),
+  markDelivered: (ids) => markDelivered(session, ids),
+  markFailed: (failures) => markFailed(session, failures),
+});
+
+const now = async (session: Session): Promise<Instant> => {
+  const row = await session.row(clock`select clock_timestamp() as now`);
+  return row?.now ?? (0 as Instant);
+};
+
+const findHead = (session: Session, namespace: Namespace, id: ExecutionId): Promise<ExecutionHead | undefined> =>
+  session.row(head`
+    select workflow_id as execution_id, namespace, status, definition_hash
+    from workflow_executions where workflow_id = ${id} and namespace = ${namespace}`);
+
+/** The next message is the first one that is at the head of its ordering key: its followers are not due by themselves. */
+const nextDueInMs = async (session: Session): Promise<Awaited<ReturnType<EngineStore['nextDueInMs']>>> => {
+  const row = await session.row(due`
+    select
+      (ceil(1000 * extract(epoch from greatest(evaluation - at, '0'))))::bigint as evaluation,
+      (ceil(1000 * extract(epoch from greatest(timer - at, '0'))))::bigint as timer,
+      (ceil(1000 * extract(epoch from greatest(lease - at, '0'))))::bigint as lease,
+      (ceil(1000 * extract(epoch from greatest(message - at, '0'))))::bigint as message
+    from (
+      select
+        clock_timestamp() as at,
+        (select min(due_at) from decide_queue) as evaluation,
+        least(
+          (select min(fire_at) from timers where not under_lock),
+          (select min(fire_at) from timers where under_lock)
+        ) as timer,
+        (select min(lease_expires_at) from task_queue where lease_token is not null and outcome is null) as lease,
+        (
+          select o.available_at from outbox_events o
+          where o.dead_at is null and not exists (
+            select from outbox_events before
+            where before.namespace = o.namespace and before.ordering_key = o.ordering_key
+              and before.dead_at is null and before.id < o.id
+          )
+          order by o.available_at limit 1
+        ) as message
+    ) as next`);
+  return row ?? {};
+};
+
+/** Which of the queues have something to lease: one query for all polls that are parked. */
+const readyQueues = (session: Session, candidates: readonly QueueName[]): Promise<readonly QueueName[]> =>
+  session.rows(ready`
+    select wanted.namespace, wanted.queue
+    from unnest(
+      ${sql.array(
+        candidates.map(({ namespace }) => namespace),
+        'text',
+      )},
+      ${sql.array(
+        candidates.map(({ queue }) => queue),
+        'text',
+      )}
+    ) as wanted (namespace, queue)
+    where exists (
+      select from task_queue q
+      where q.namespace = wanted.namespace and q.queue = wanted.queue
+        and q.lease_token is null and q.outcome is null and q.family <> 'waiting'
+        and q.visible_at <= (select clock_timestamp())
+    )`);
+
+/**
+ * Runs that nothing moves: no pass asked for, nothing to deliver, no attempt that somebody may yet report, no timer of
+ * theirs but the deadline of the run, which would only end it. An outcome that no pass was asked for counts as stuck.
+ */
+const findStuck = async (session: Session, idleMs: number, limit: number): Promise<readonly ExecutionId[]> => {
+  const rows = await session.rows(stuck`
+    select w.workflow_id as execution_id
+    from workflow_executions w
+    where w.status = 'RUNNING'
+      and w.updated_at <= (select clock_timestamp()) - ${idleMs}::bigint * interval '1 millisecond'
+      and not exists (select from decide_queue d where d.workflow_id = w.workflow_id)
+      and not exists (select from task_queue t where t.workflow_id = w.workflow_id and t.outcome is null)
+      and not exists (select from timers m where m.workflow_id = w.workflow_id and m.purpose <> 'EXECUTION')
+      and not exists (select from outbox_events o where o.workflow_id = w.workflow_id and o.dead_at is null)
+      and coalesce((
+        select (e.data ->> 'at')::bigint from workflow_events e
+        where e.workflow_id = w.workflow_id order by e.seq desc limit 1
+      ), 0) <= 1000 * extract(epoch from (select clock_timestamp())) - ${idleMs}::bigint
+    order by w.workflow_id
+    limit ${limit}::bigint`);
+  return rows.map((row) => row.executionId);
+};
+
+/** The engine's store on PostgreSQL. Every write is a method of the transaction; the locks it takes are those of the port. */
+export const createEngineStore = (database: Database): EngineStore => ({
+  transaction: (work) => database.transaction((session) => work(engineTx(session))),
+  now: () => now(database),
+  findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
+  findHead: (namespace, id) => findHead(database, namespace, id),
+  nextDueInMs: () => nextDueInMs(database),
+  readyQueues: async (candidates) => (candidates.length === 0 ? [] : readyQueues(database, candidates)),
+  findStuck: (idleMs, limit) => findStuck(database, idleMs, limit),
+});

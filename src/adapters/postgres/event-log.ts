@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { SequencedEvent, WorkflowEvent } from '../../domain/execution/events.ts';
+import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { Owed } from '../../ports/engine-store.ts';
+import type { Session } from './database.ts';
+import { count, executionId, jsonOf, jsonRows, prepared, preparedCommand, sql } from './statement.ts';
+
+const read = prepared('events_read', z.object({ executionId, seq: count, event: jsonOf<WorkflowEvent>() }));
+const append = preparedCommand('events_append');
+
+/** The rows of a batch by run. */
+export const groupByRun = <Row extends Readonly<{ executionId: ExecutionId }>, Item>(
+  rows: readonly Row[],
+  itemOf: (row: Row) => Item,
+): ReadonlyMap<ExecutionId, readonly Item[]> => {
+  const groups = new Map<ExecutionId, Item[]>();
+  for (const row of rows) {
+    const group = groups.get(row.executionId);
+    if (group === undefined) groups.set(row.executionId, [itemOf(row)]);
+    else group.push(itemOf(row));
+  }
+  return groups;
+};
+
+export const readEvents = async (
+  session: Session,
+  after: ReadonlyMap<ExecutionId, number>,
+): Promise<ReadonlyMap<ExecutionId, readonly SequencedEvent[]>> => {
+  if (after.size === 0) return new Map();
+  const rows = await session.rows(read`
+    select e.workflow_id as execution_id, e.seq, e.data as event
+    from unnest(${sql.array([...after.keys()], 'uuid')}, ${sql.array([...after.values()], 'int8')})
+      as wanted (workflow_id, seq)
+    join workflow_events e on e.workflow_id = wanted.workflow_id and e.seq > wanted.seq
+    order by e.workflow_id, e.seq`);
+  return groupByRun(rows, ({ seq, event }) => ({ seq, event }));
+};
+
+/** The primary key refuses a second event at the same seq: only a broken execution lock could try. */
+export const appendEvents = async (session: Session, events: readonly Owed<SequencedEvent>[]): Promise<void> => {
+  if (events.length === 0) return;
+  const rows = events.map(({ executionId, namespace, item }) => ({
+    workflow_id: executionId,
+    seq: item.seq,
+    namespace,
+    data: item.event,
+  }));
+  await session.run(append`
+    insert into workflow_events (workflow_id, seq, namespace, data)
+    select workflow_id, seq, namespace, data
+    from json_to_recordset(${jsonRows(rows)}::json) as r (workflow_id uuid, seq bigint, namespace text, data json)`);
+};

@@ -1,0 +1,182 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { DeadlineKind } from '../../domain/execution/events.ts';
+import type { TaskOutcome } from '../../domain/execution/requests.ts';
+import { type ExecutionId, type Namespace, parseTaskId, taskIdOf } from '../../domain/kernel/brand.ts';
+import type { LeaseRef, ReportOutcome, TaskReport } from '../../ports/engine-store.ts';
+import type { Session } from './database.ts';
+import { groupByRun } from './event-log.ts';
+import {
+  count,
+  executionId,
+  instant,
+  jsonObject,
+  jsonRows,
+  leaseToken,
+  namespaceName,
+  prepared,
+  preparedCommand,
+  sql,
+  text,
+  word,
+} from './statement.ts';
+
+const read = prepared(
+  'outcomes_read',
+  z.object({
+    executionId,
+    ref: text,
+    iteration: count,
+    attempt: count,
+    status: word<TaskOutcome['status']>(),
+    output: jsonObject,
+    reason: text.exactOptional(),
+    deadline: word<DeadlineKind>().exactOptional(),
+    workerId: text.exactOptional(),
+    startedAt: instant.exactOptional(),
+  }),
+);
+const reportKey = z.object({ executionId, scheduledSeq: count, leaseToken });
+const storedReport = z.object({
+  executionId,
+  scheduledSeq: count,
+  leaseToken,
+  namespace: namespaceName,
+  status: text,
+  output: jsonObject,
+  reason: text.exactOptional(),
+});
+const request = preparedCommand('outcomes_request_passes');
+const settle = prepared('outcomes_settle', reportKey);
+const inspect = prepared('outcomes_inspect', storedReport);
+
+const keyOf = (report: LeaseRef): string => `${report.taskId}/${report.leaseToken}`;
+const keyOfRow = ({ executionId, scheduledSeq, leaseToken }: z.output<typeof reportKey>): string =>
+  keyOf({ taskId: taskIdOf(executionId, scheduledSeq), leaseToken });
+
+/** What waits in the mailboxes of open attempts, in the order in which it was reported. */
+export const readOutcomes = async (
+  session: Session,
+  executionIds: readonly ExecutionId[],
+): Promise<ReadonlyMap<ExecutionId, readonly TaskOutcome[]>> => {
+  if (executionIds.length === 0) return new Map();
+  const rows = await session.rows(read`
+    select t.workflow_id as execution_id, t.ref, t.iteration, t.attempt, t.outcome as status,
+      t.outcome_output as output, t.outcome_reason as reason, t.outcome_deadline as deadline, t.worker_id, t.started_at
+    from unnest(${sql.array(executionIds, 'uuid')}) as wanted (workflow_id)
+    join task_queue t on t.workflow_id = wanted.workflow_id and t.outcome is not null
+    order by t.outcome_at, t.scheduled_seq`);
+  return groupByRun(rows, ({ executionId: _executionId, ...outcome }) => outcome);
+};
+
+const reportRows = (reports: readonly TaskReport[]) =>
+  reports.flatMap(({ taskId, leaseToken, status, output, reason }, position) => {
+    const task = parseTaskId(taskId);
+    if (task === undefined) return [];
+    const key = { workflow_id: task.executionId, scheduled_seq: task.scheduledSeq, lease_token: leaseToken };
+    return { ...key, status, output, reason, position };
+  });
+
+type ReportRows = ReturnType<typeof reportRows>;
+
+/**
+ * Takes the decide rows of the runs whose attempts these reports would end; says whether there are any. If a pass holds
+ * one, the report waits here, holding nothing of the tasks. A report of a stranger wakes nobody.
+ */
+const requestPasses = async (session: Session, namespace: Namespace | null, reports: ReportRows): Promise<boolean> => {
+  const keys = reports.map(({ workflow_id, scheduled_seq, lease_token }) => ({
+    workflow_id,
+    scheduled_seq,
+    lease_token,
+  }));
+  const requested = await session.run(request`
+    insert into decide_queue as present (workflow_id, due_at)
+    select workflow_id, clock_timestamp() from (
+      select distinct t.workflow_id
+      from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint, lease_token uuid)
+      join task_queue t on t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq
+      where t.lease_token = r.lease_token and t.outcome is null
+        and (${namespace}::text is null or t.namespace = ${namespace}::text)
+    ) as reported
+    order by workflow_id
+    on conflict (workflow_id) do update
+    set due_at = least(present.due_at, excluded.due_at), attempts = 0, reason = null`);
+  return requested > 0;
+};
+
+/**
+ * The fence stands in the outer WHERE, which is checked again on the row as it is once the lock is ours: a token that
+ * changed while we waited, or an attempt that ended, takes no report (promise 7).
+ */
+const setOutcomes = async (
+  session: Session,
+  namespace: Namespace | null,
+  reports: ReportRows,
+): Promise<ReadonlySet<string>> => {
+  // Reports of one statement get instants a microsecond apart, which keeps their order for the pass.
+  const rows = await session.rows(settle`
+    with report as (
+      select * from json_to_recordset(${jsonRows(reports)}::json) as r (
+        workflow_id uuid, scheduled_seq bigint, lease_token uuid, status text, output json, reason text, position integer
+      )
+    ), locked as (
+      select t.workflow_id, t.scheduled_seq
+      from report join task_queue t on t.workflow_id = report.workflow_id and t.scheduled_seq = report.scheduled_seq
+      order by t.workflow_id, t.scheduled_seq
+      for no key update of t
+    )
+    update task_queue t
+    set outcome = report.status, outcome_output = report.output, outcome_reason = report.reason,
+      outcome_at = (select clock_timestamp()) + report.position * interval '1 microsecond'
+    from locked join report
+      on report.workflow_id = locked.workflow_id and report.scheduled_seq = locked.scheduled_seq
+    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
+      and t.lease_token = report.lease_token and t.outcome is null
+      and (${namespace}::text is null or t.namespace = ${namespace}::text)
+    returning t.workflow_id as execution_id, t.scheduled_seq, t.lease_token`);
+  return new Set(rows.map(keyOfRow));
+};
+
+type StoredReport = z.output<typeof storedReport>;
+
+const storedReports = async (
+  session: Session,
+  reports: readonly TaskReport[],
+): Promise<ReadonlyMap<string, StoredReport>> => {
+  const keys = reportRows(reports).map(({ workflow_id, scheduled_seq }) => ({ workflow_id, scheduled_seq }));
+  const rows = await session.rows(inspect`
+    select t.workflow_id as execution_id, t.scheduled_seq, t.namespace, t.lease_token,
+      t.outcome as status, t.outcome_output as output, t.outcome_reason as reason
+    from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint)
+    join task_queue t on t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq
+    where t.lease_token is not null and t.outcome is not null`);
+  return new Map(rows.map((row) => [keyOfRow(row), row]));
+};
+
+const isRepetition = (report: TaskReport, stored: StoredReport | undefined, namespace: Namespace | null): boolean =>
+  stored !== undefined &&
+  (namespace === null || stored.namespace === namespace) &&
+  stored.status === report.status &&
+  stored.reason === report.reason &&
+  isDeepStrictEqual(stored.output, report.output);
+
+/** One answer per report, in order; of equal keys in one call the first is tried and the others are compared with it. */
+export const settleTasks = async (
+  session: Session,
+  namespace: Namespace | undefined,
+  reports: readonly TaskReport[],
+): Promise<readonly ReportOutcome[]> => {
+  const scope = namespace ?? null;
+  const first = new Map<string, TaskReport>();
+  for (const report of reports) if (!first.has(keyOf(report))) first.set(keyOf(report), report);
+  const rows = reportRows([...first.values()]);
+  const wanted = rows.length > 0 && (await requestPasses(session, scope, rows));
+  const settled = wanted ? await setOutcomes(session, scope, rows) : new Set<string>();
+  const isSettled = (report: TaskReport) => settled.has(keyOf(report)) && first.get(keyOf(report)) === report;
+  const others = reports.filter((report) => !isSettled(report));
+  const stored = others.length === 0 ? new Map<string, StoredReport>() : await storedReports(session, others);
+  return reports.map((report) => {
+    if (isSettled(report)) return 'settled';
+    return isRepetition(report, stored.get(keyOf(report)), scope) ? 'repeated' : 'leaseLost';
+  });
+};

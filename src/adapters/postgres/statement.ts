@@ -1,0 +1,41 @@
+import { createSqlTag, type QuerySqlToken } from 'slonik';
+import { z } from 'zod';
+import type { ExecutionId, Instant, LeaseToken, Namespace } from '../../domain/kernel/brand.ts';
+import type { JsonObject, JsonValue } from '../../domain/kernel/json.ts';
+
+export const sql = createSqlTag();
+
+/** A statement and the shape of the rows it returns. */
+export type Statement<Row> = QuerySqlToken<z.ZodType<Row>>;
+
+/** Starts a statement that the server prepares once a connection: its text must be the same at each use. */
+export const prepared = <Row>(name: string, row: z.ZodType<Row>) => sql.prepared(name, row);
+
+const NOTHING = z.object({});
+
+/** The same for a statement that returns no rows. */
+export const preparedCommand = (name: string) => sql.prepared(name, NOTHING);
+
+/** Starts a statement whose text depends on what is asked. */
+export const composed = <Row>(row: z.ZodType<Row>) => sql.type(row);
+
+/** The rows of a multi-row statement as one parameter: one text is cheaper to send than an array a column. */
+export const jsonRows = (rows: readonly Readonly<Record<string, unknown>>[]): string => JSON.stringify(rows);
+
+/** An instant in a parameter or in `jsonRows`. */
+export const timestamp = (at: Instant): string => new Date(at).toISOString();
+export const timestampOrNull = (at: Instant | undefined): string | null => (at === undefined ? null : timestamp(at));
+
+// Columns of results. NULL columns are absent from a row, so a nullable column is `exactOptional()`.
+export const text = z.string();
+export const count = z.number();
+export const executionId = z.string() as unknown as z.ZodType<ExecutionId, string>;
+export const namespaceName = z.string() as unknown as z.ZodType<Namespace, string>;
+export const leaseToken = z.string() as unknown as z.ZodType<LeaseToken, string>;
+export const instant = z.number() as unknown as z.ZodType<Instant, number>;
+/** A text column with a closed vocabulary that a constraint or our own writes keep. */
+export const word = <T extends string>() => z.string() as unknown as z.ZodType<T, string>;
+export const json = z.string().transform((value): JsonValue => JSON.parse(value));
+export const jsonObject = z.string().transform((value): JsonObject => JSON.parse(value));
+/** Reads json that our own code wrote as the type it had. */
+export const jsonOf = <T>() => z.string().transform((value): T => JSON.parse(value));

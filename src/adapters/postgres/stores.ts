@@ -1,0 +1,43 @@
+import type { AccessStore } from '../../ports/access-store.ts';
+import type { DefinitionStore } from '../../ports/definition-store.ts';
+import type { EngineStore } from '../../ports/engine-store.ts';
+import type { ExecutionIndex } from '../../ports/execution-index.ts';
+import type { HealthProbe } from '../../ports/health-probe.ts';
+import { createAccessStore } from './access-store.ts';
+import { openDatabase } from './database.ts';
+import { createDefinitionStore } from './definition-store.ts';
+import { createEngineStore } from './engine-store.ts';
+import { createExecutionIndex } from './execution-index.ts';
+import { createHealthProbe } from './health.ts';
+
+export type PostgresStoresOptions = Readonly<{
+  url: string;
+  /** Connections at most. */
+  poolMax: number;
+  /** For tests: a server that may lose what it acknowledged is no health problem. */
+  allowUnsafeDurability?: boolean;
+  log?: (message: string) => void;
+}>;
+
+export type PostgresStores = Readonly<{
+  engine: EngineStore;
+  index: ExecutionIndex;
+  definitions: DefinitionStore;
+  access: AccessStore;
+  health: HealthProbe;
+  /** Ends the connections once those in use are given back. */
+  close(): Promise<void>;
+}>;
+
+/** Opens the stores over one pool. Errors: UNAVAILABLE. */
+export async function createPostgresStores(options: PostgresStoresOptions): Promise<PostgresStores> {
+  const database = await openDatabase(options);
+  return {
+    engine: createEngineStore(database),
+    index: createExecutionIndex(database),
+    definitions: createDefinitionStore(database),
+    access: createAccessStore(database),
+    health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { TaskDefinition } from '../../domain/definition/task-definition.ts';
+import type { Namespace } from '../../domain/kernel/brand.ts';
+import type { DefinitionStore, PutDefinitionOutcome } from '../../ports/definition-store.ts';
+import type { Database, Session } from './database.ts';
+import { instant, jsonOf, prepared, preparedCommand, sql, text } from './statement.ts';
+
+const row = z.object({ createdAt: instant, updatedAt: instant, definition: jsonOf<TaskDefinition>() });
+const insert = preparedCommand('task_definitions_insert');
+const lockRow = prepared('task_definitions_lock', z.object({ definition: jsonOf<TaskDefinition>() }));
+const replace = preparedCommand('task_definitions_replace');
+const find = prepared('task_definitions_find', row.extend({ name: text }));
+const list = prepared('task_definitions_list', row);
+const remove = preparedCommand('task_definitions_delete');
+
+const putDefinition = async (
+  session: Session,
+  namespace: Namespace,
+  definition: TaskDefinition,
+): Promise<PutDefinitionOutcome> => {
+  const { name, concurrentExecLimit } = definition;
+  const content = JSON.stringify(definition);
+  const inserted = await session.run(insert`
+    insert into task_definitions (namespace, name, content, concurrent_exec_limit)
+    values (${namespace}, ${name}, ${content}::json, ${concurrentExecLimit})
+    on conflict (namespace, name) do nothing`);
+  if (inserted > 0) return 'created';
+  const present = await session.row(lockRow`
+    select content as definition from task_definitions where namespace = ${namespace} and name = ${name} for update`);
+  if (isDeepStrictEqual(present?.definition, JSON.parse(content))) return 'unchanged';
+  await session.run(replace`
+    update task_definitions
+    set content = ${content}::json, concurrent_exec_limit = ${concurrentExecLimit}, updated_at = clock_timestamp()
+    where namespace = ${namespace} and name = ${name}`);
+  return 'replaced';
+};
+
+/** Task definitions, one a name. */
+export const taskDefinitionMethods = (
+  database: Database,
+): Pick<DefinitionStore, 'putTask' | 'findTasks' | 'listTasks' | 'deleteTask'> => ({
+  putTask: (namespace, definition) => database.transaction((session) => putDefinition(session, namespace, definition)),
+  findTasks: async (namespace, names) => {
+    if (names.length === 0) return new Map();
+    const rows = await database.rows(find`
+      select name, created_at, updated_at, content as definition from task_definitions
+      where namespace = ${namespace} and name = any(${sql.array(names, 'text')})`);
+    return new Map(rows.map(({ name, ...found }) => [name, found]));
+  },
+  listTasks: (namespace, { limit, after }) =>
+    database.rows(list`
+      select created_at, updated_at, content as definition from task_definitions
+      where namespace = ${namespace} and name > ${after ?? ''}
+      order by name
+      limit ${limit}::bigint`),
+  deleteTask: async (namespace, name) =>
+    (await database.run(remove`delete from task_definitions where namespace = ${namespace} and name = ${name}`)) > 0,
+});

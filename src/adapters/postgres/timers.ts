@@ -1,0 +1,61 @@
+import type { ArmTimer, CancelTimers, Owed } from '../../ports/engine-store.ts';
+import type { Session } from './database.ts';
+import { jsonRows, preparedCommand, timestamp } from './statement.ts';
+
+const arm = preparedCommand('timers_arm');
+const cancel = preparedCommand('timers_cancel');
+
+/** The deadline of a run, and one that only alerts, ends nothing by itself: a fact under the execution lock is all it is. */
+const firesUnderLock = ({ purpose, alertOnly }: ArmTimer): boolean =>
+  purpose === 'EXECUTION' || (alertOnly && purpose !== 'WAIT');
+
+/** Arms the timers, or moves those that are armed. */
+export const armTimers = async (session: Session, timers: readonly Owed<ArmTimer>[]): Promise<void> => {
+  if (timers.length === 0) return;
+  const rows = timers.map(({ executionId, namespace, item }, position) => ({
+    workflow_id: executionId,
+    ref: item.ref,
+    iteration: item.iteration,
+    attempt: item.attempt,
+    purpose: item.purpose,
+    namespace,
+    fire_at: timestamp(item.fireAt),
+    under_lock: firesUnderLock(item),
+    position,
+  }));
+  await session.run(arm`
+    insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
+    select distinct on (workflow_id, ref, iteration, attempt, purpose)
+      workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock
+    from json_to_recordset(${jsonRows(rows)}::json) as r (
+      workflow_id uuid, ref text, iteration integer, attempt integer, purpose text, namespace text,
+      fire_at timestamptz, under_lock boolean, position integer
+    )
+    order by workflow_id, ref, iteration, attempt, purpose, position desc
+    on conflict (workflow_id, ref, iteration, attempt, purpose) do update
+    set fire_at = excluded.fire_at, under_lock = excluded.under_lock`);
+};
+
+export const cancelTimers = async (session: Session, timers: readonly Owed<CancelTimers>[]): Promise<void> => {
+  if (timers.length === 0) return;
+  const rows = timers.map(({ executionId, item }) => ({
+    workflow_id: executionId,
+    ref: item.ref,
+    iteration: item.iteration,
+    attempt: item.attempt,
+  }));
+  await session.run(cancel`
+    with locked as (
+      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
+      from json_to_recordset(${jsonRows(rows)}::json) as r (
+        workflow_id uuid, ref text, iteration integer, attempt integer
+      )
+      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
+        and timers.attempt = r.attempt
+      order by 1, 2, 3, 4, 5
+      for update of timers
+    )
+    delete from timers using locked
+    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
+      and timers.attempt = locked.attempt and timers.purpose = locked.purpose`);
+};

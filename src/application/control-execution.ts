@@ -1,0 +1,128 @@
+import { lookAtAll, resume } from '../domain/execution/resume.ts';
+import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
+import { emptyState, type ExecutionState } from '../domain/execution/state.ts';
+import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
+import { err, ok } from '../domain/kernel/result.ts';
+import type { Command } from '../domain/execution/commands.ts';
+import type { EngineStore, EngineTx } from '../ports/engine-store.ts';
+import type { ExecutionIndex, ExecutionSummary } from '../ports/execution-index.ts';
+import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { ApplicationError } from './application-error.ts';
+import { type DecisionDeps, decideExecution } from './decide-execution.ts';
+import type { PlanCache } from './definitions/plan-cache.ts';
+import { type Evaluator, foldLog } from './evaluate-executions.ts';
+import { OwedWork } from './owed.ts';
+import type { Outcome, SignalCall } from './use-cases.ts';
+
+export type ControlDeps = DecisionDeps &
+  Readonly<{
+    engine: EngineStore;
+    index: ExecutionIndex;
+    evaluator: Evaluator;
+    plans: PlanCache;
+    wake: WakeSignal;
+  }>;
+
+export const noExecution = (id: string): ApplicationError => ({
+  code: 'NOT_FOUND',
+  message: `There is no execution ${id}.`,
+});
+
+/** What operators do with a run; each takes the execution lock, so it is strictly ordered with the passes (promise 4). */
+export class ControlExecution {
+  private readonly deps: ControlDeps;
+
+  constructor(deps: ControlDeps) {
+    this.deps = deps;
+  }
+
+  /** Puts a request to a run of the namespace. Errors: NOT_FOUND and the rejection's own code. */
+  async request(namespace: Namespace, executionId: ExecutionId, request: ExecutionRequest): Outcome<ExecutionSummary> {
+    const head = await this.deps.engine.findHead(namespace, executionId);
+    if (head === undefined) return err(noExecution(executionId));
+    const answer = await this.deps.evaluator.request(executionId, request);
+    if (answer === undefined) return err(noExecution(executionId));
+    if (answer !== 'accepted') return err(errorOf(answer));
+    return this.summary(namespace, executionId);
+  }
+
+  async signal(
+    namespace: Namespace,
+    executionId: ExecutionId,
+    call: SignalCall,
+    by: string,
+  ): Outcome<Readonly<{ summary: ExecutionSummary; delivered: boolean }>> {
+    const before = await this.lastSeq(namespace, executionId);
+    const summary = await this.request(namespace, executionId, { type: 'Signal', by, ...call });
+    if (!summary.ok) return summary;
+    const facts = await this.deps.index.history(namespace, executionId, before, 100);
+    const buffered = facts.some(({ event }) => event.type === 'SignalBuffered');
+    return ok({ summary: summary.value, delivered: !buffered });
+  }
+
+  private async lastSeq(namespace: Namespace, executionId: ExecutionId): Promise<number> {
+    return (await this.deps.index.lastSeq(namespace, executionId)) ?? 0;
+  }
+
+  /**
+   * The full derivation: folds the whole log, looks at everything, and puts back every effect that the run owes and the
+   * store does not have. Identities that are there are absorbed.
+   */
+  async decide(
+    namespace: Namespace,
+    executionId: ExecutionId,
+  ): Outcome<Readonly<{ summary: ExecutionSummary; repaired: number }>> {
+    const head = await this.deps.engine.findHead(namespace, executionId);
+    if (head === undefined) return err(noExecution(executionId));
+    const repaired = await this.repairAnywhere(executionId);
+    const summary = await this.summary(namespace, executionId);
+    return summary.ok ? ok({ summary: summary.value, repaired }) : summary;
+  }
+
+  /** Returns how many effects had been missing. The sweeper calls it without knowing the namespace. */
+  async repairAnywhere(executionId: ExecutionId): Promise<number> {
+    const { owed, missing } = await this.deps.engine.transaction(async (tx) => this.derive(tx, executionId));
+    this.deps.wake.publish(owed.topics());
+    return missing;
+  }
+
+  private async derive(tx: EngineTx, executionId: ExecutionId): Promise<Readonly<{ owed: OwedWork; missing: number }>> {
+    const owed = new OwedWork();
+    const locked = await tx.claimEvaluationsOf([executionId]);
+    const head = locked.heads[0];
+    if (head === undefined) return { owed, missing: 0 };
+    const state = emptyState(executionId, await this.deps.plans.planOf(head.definitionHash));
+    foldLog(state, (await tx.readEvents(new Map([[executionId, 0]]))).get(executionId) ?? []);
+    lookAtAll(state);
+    const outcomes = (await tx.readOutcomes([executionId])).get(executionId) ?? [];
+    const settlements = outcomes.map((outcome) => ({ type: 'SettleTask' as const, outcome }));
+    const decided = await decideExecution(this.deps, head.namespace, state, settlements, locked.now);
+    owed.add(head.namespace, executionId, decided.events, decided.commands);
+    if (decided.more) owed.addPass(executionId);
+    const lost = lostEffects(state, decided.commands, new Set(await tx.openTaskIds(executionId)));
+    owed.add(head.namespace, executionId, [], lost);
+    await owed.write(tx);
+    const missing = lost.filter((command) => command.type === 'EnqueueTask').length + decided.events.length;
+    return { owed, missing };
+  }
+
+  async summary(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {
+    const row = await this.deps.index.find(namespace, executionId);
+    return row === undefined ? err(noExecution(executionId)) : ok(row);
+  }
+}
+
+/** Open attempts that have no row and were not opened just now. Timers are armed again, which is idempotent by key. */
+const lostEffects = (
+  state: ExecutionState,
+  decided: readonly Command[],
+  open: ReadonlySet<string>,
+): readonly Command[] => {
+  const opened = new Set(decided.map((command) => (command.type === 'EnqueueTask' ? command.taskId : '')));
+  return resume(state).filter(
+    (command) => command.type !== 'EnqueueTask' || !(open.has(command.taskId) || opened.has(command.taskId)),
+  );
+};
+
+const errorOf = (rejection: Rejection): ApplicationError => ({ code: rejection.code, message: rejection.message });
+

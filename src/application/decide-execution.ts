@@ -1,0 +1,70 @@
+import { accept } from '../domain/execution/accept.ts';
+import type { Command } from '../domain/execution/commands.ts';
+import { applyAccepted, type Decision, decideOwned } from '../domain/execution/decide.ts';
+import type { SequencedEvent } from '../domain/execution/events.ts';
+import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
+import type { EvaluateScript } from '../domain/execution/script.ts';
+import type { ExecutionState } from '../domain/execution/state.ts';
+import type { TaskDefinition } from '../domain/definition/task-definition.ts';
+import type { Instant, Namespace } from '../domain/kernel/brand.ts';
+import type { DefinitionStore } from '../ports/definition-store.ts';
+
+export type DecisionDeps = Readonly<{ definitions: DefinitionStore; evaluateScript: EvaluateScript }>;
+
+/** What one run made of the facts and requests it was given. */
+export type DecidedExecution = Readonly<{
+  events: readonly SequencedEvent[];
+  commands: readonly Command[];
+  more: boolean;
+  /** Why the request was refused; what the run decided otherwise stands. */
+  rejection: Rejection | undefined;
+}>;
+
+/**
+ * Accepts the waiting outcomes and then the request, and decides to the fixed point, loading the task definitions that
+ * only the running showed a need for. Changes `state` in place.
+ */
+export const decideExecution = async (
+  deps: DecisionDeps,
+  namespace: Namespace,
+  state: ExecutionState,
+  requests: readonly ExecutionRequest[],
+  now: Instant,
+): Promise<DecidedExecution> => {
+  const events: SequencedEvent[] = [];
+  const commands: Command[] = [];
+  const collect = (decision: Decision): void => {
+    for (const event of decision.events) events.push(event);
+    for (const command of decision.commands) commands.push(command);
+  };
+  let rejection: Rejection | undefined;
+  for (const request of requests) {
+    const accepted = accept(state, request, now);
+    if (accepted.ok) collect(applyAccepted(state, accepted.value));
+    // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.
+    rejection = accepted.ok ? undefined : accepted.error;
+  }
+  const loaded = new Map<string, TaskDefinition | null>();
+  const environment = {
+    evaluateScript: deps.evaluateScript,
+    taskDefinition: (name: string) => loaded.get(name),
+  };
+  let decision = decideOwned(state, environment, now);
+  collect(decision);
+  while (decision.needs.length > 0) {
+    await loadTaskDefinitions(deps.definitions, namespace, decision.needs, loaded);
+    decision = decideOwned(state, environment, now);
+    collect(decision);
+  }
+  return { events, commands, more: decision.more, rejection };
+};
+
+const loadTaskDefinitions = async (
+  definitions: DefinitionStore,
+  namespace: Namespace,
+  names: readonly string[],
+  into: Map<string, TaskDefinition | null>,
+): Promise<void> => {
+  const found = await definitions.findTasks(namespace, names);
+  for (const name of names) into.set(name, found.get(name)?.definition ?? null);
+};

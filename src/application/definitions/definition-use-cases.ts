@@ -1,0 +1,59 @@
+import { parseTaskDefinition } from '../../domain/definition/parse-task-definition.ts';
+import { ok } from '../../domain/kernel/result.ts';
+import type { UseCases } from '../use-cases.ts';
+import { definitionNotFound, refusedDefinition } from './definition-error.ts';
+import { listTasks, listWorkflows } from './list-definitions.ts';
+import { createRegisterWorkflow, type DefinitionCollaborators, readWorkflow } from './register-workflow.ts';
+
+type DefinitionUseCases = UseCases['definitions'];
+
+const noWorkflow = (name: string, version?: number) =>
+  definitionNotFound(`No such workflow found by name: ${name}, version: ${version ?? 'latest'}`);
+
+const noTask = (name: string) => definitionNotFound(`No such taskType found by name: ${name}`);
+
+const workflowQueries = (collaborators: DefinitionCollaborators) => {
+  const { definitions } = collaborators;
+  return {
+    validateWorkflow: async (namespace, document, door) => {
+      const read = await readWorkflow(namespace, document, door, collaborators);
+      return read.ok ? [] : read.error;
+    },
+    getWorkflow: async (namespace, name, version) => {
+      const row = await definitions.findWorkflow(namespace, name, version);
+      return row === undefined ? noWorkflow(name, version) : ok(row);
+    },
+    listWorkflows: (namespace, limit, cursor) => listWorkflows(definitions, namespace, limit, cursor),
+    listWorkflowVersions: async (namespace, name) => {
+      const rows = await definitions.listWorkflowVersions(namespace, name);
+      return rows.length === 0 ? noWorkflow(name) : ok(rows);
+    },
+    deleteWorkflow: async (namespace, name, version) =>
+      (await definitions.deleteWorkflow(namespace, name, version)) ? ok(null) : noWorkflow(name, version),
+  } satisfies Partial<DefinitionUseCases>;
+};
+
+const taskUseCases = ({ definitions }: DefinitionCollaborators) =>
+  ({
+    registerTask: async (namespace, document, door) => {
+      const parsed = parseTaskDefinition(document, door);
+      if (!parsed.ok) return refusedDefinition(parsed.error);
+      return ok({ outcome: await definitions.putTask(namespace, parsed.value), definition: parsed.value });
+    },
+    getTask: async (namespace, name) => {
+      const row = (await definitions.findTasks(namespace, [name])).get(name);
+      return row === undefined ? noTask(name) : ok(row);
+    },
+    listTasks: (namespace, limit, cursor) => listTasks(definitions, namespace, limit, cursor),
+    deleteTask: async (namespace, name) => ((await definitions.deleteTask(namespace, name)) ? ok(null) : noTask(name)),
+  }) satisfies Partial<DefinitionUseCases>;
+
+/**
+ * Registering, reading and deleting definitions. A deleted or replaced definition stays with the runs that pinned it.
+ * Errors: NOT_FOUND, INVALID_CURSOR, and those of registering.
+ */
+export const createDefinitionUseCases = (collaborators: DefinitionCollaborators): DefinitionUseCases => ({
+  registerWorkflow: createRegisterWorkflow(collaborators),
+  ...workflowQueries(collaborators),
+  ...taskUseCases(collaborators),
+});

@@ -1,0 +1,46 @@
+import type { ExecutionState } from '../domain/execution/state.ts';
+import type { ExecutionId } from '../domain/kernel/brand.ts';
+
+/** What a state is taken to weigh: a run, and each task of it, with typical payloads. */
+const STATE_BYTES = 4_096;
+const TASK_BYTES = 1_536;
+
+const weightOf = (state: ExecutionState): number => STATE_BYTES + state.tasks.size * TASK_BYTES;
+
+/**
+ * Folded states of open runs, least recently used first out. A state is taken out while a pass changes it in place and
+ * put back after the commit: a pass that rolls back leaves nothing behind, and the next one folds the log again.
+ */
+export class FoldCache {
+  private readonly states = new Map<ExecutionId, ExecutionState>();
+  private readonly bytesMax: number;
+  private bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  take(id: ExecutionId): ExecutionState | undefined {
+    const state = this.states.get(id);
+    if (state === undefined) return undefined;
+    this.states.delete(id);
+    this.bytes -= weightOf(state);
+    return state;
+  }
+
+  put(state: ExecutionState): void {
+    this.take(state.executionId);
+    const weight = weightOf(state);
+    if (weight > this.bytesMax) return;
+    this.states.set(state.executionId, state);
+    this.bytes += weight;
+    for (const oldest of this.states.keys()) {
+      if (this.bytes <= this.bytesMax) break;
+      this.take(oldest);
+    }
+  }
+
+  get size(): number {
+    return this.states.size;
+  }
+}

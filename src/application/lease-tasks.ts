@@ -1,0 +1,122 @@
+import { firstValueFrom, fromEvent, merge, timer } from 'rxjs';
+import { take } from 'rxjs/operators';
+import { err, ok, type Result } from '../domain/kernel/result.ts';
+import type { EngineStore, LeasedTask, LeaseRequest } from '../ports/engine-store.ts';
+import type { Ids } from '../ports/ids.ts';
+import { queueTopic, type WakeSignal } from '../ports/wake-signal.ts';
+import type { ApplicationError } from './application-error.ts';
+import { Batcher } from './batcher.ts';
+import type { ReleaseLeases } from './release-leases.ts';
+import type { LeaseCall } from './use-cases.ts';
+import type { WorkerRegistry } from './worker-registry.ts';
+
+export type LeaseDeps = Readonly<{
+  engine: EngineStore;
+  wake: WakeSignal;
+  ids: Ids;
+  release: ReleaseLeases;
+  workers: WorkerRegistry;
+}>;
+
+/** Polls that one transaction answers, and how many such transactions run at a time. */
+const LEASE_BATCH_MAX = 50;
+const LEASE_FLIGHTS_MAX = 2;
+/** Polls parked at a time in one process. */
+export const PARKED_POLLS_MAX = 20_000;
+
+/**
+ * The long poll. A poll that finds nothing is parked and costs no query: it is subscribed before it reads, and woken by
+ * a local signal, a hint from another process or the backstop that looks for all parked polls at once.
+ */
+export class LeaseTasks {
+  private readonly deps: LeaseDeps;
+  private readonly batcher: Batcher<LeaseRequest, readonly LeasedTask[]>;
+  private parked = 0;
+
+  constructor(deps: LeaseDeps) {
+    this.deps = deps;
+    this.batcher = new Batcher({
+      run: (requests) => this.leaseAll(requests),
+      sizeMax: LEASE_BATCH_MAX,
+      inFlightMax: LEASE_FLIGHTS_MAX,
+    });
+  }
+
+  /** Leases up to `count` tasks, waiting for the first. Errors: LIMIT_EXCEEDED when too many polls are parked. */
+  async lease(call: LeaseCall): Promise<Result<readonly LeasedTask[], ApplicationError>> {
+    for (const queue of call.queues) this.deps.workers.seen(call.namespace, queue, call.workerId);
+    const deadline = performance.now() + call.waitMs;
+    const topics = call.queues.map((queue) => queueTopic(call.namespace, queue));
+    let woken = false;
+    const subscription = merge(...topics.map((topic) => this.deps.wake.on(topic))).subscribe(() => {
+      woken = true;
+    });
+    try {
+      for (;;) {
+        woken = false;
+        const tasks = await this.leaseOnce(call);
+        if (tasks.length > 0) return this.handOver(call, tasks);
+        const leftMs = deadline - performance.now();
+        if (leftMs <= 0 || call.signal.aborted) return ok([]);
+        if (this.parked >= PARKED_POLLS_MAX) {
+          return err({ code: 'LIMIT_EXCEEDED', message: `More than ${PARKED_POLLS_MAX} polls are parked.` });
+        }
+        if (!woken) await this.park(call, leftMs);
+      }
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  private async park(call: LeaseCall, leftMs: number): Promise<void> {
+    this.parked += 1;
+    const release = this.deps.workers.park(call.namespace, call.queues);
+    try {
+      const topics = call.queues.map((queue) => queueTopic(call.namespace, queue));
+      await firstValueFrom(
+        merge(timer(leftMs), fromEvent(call.signal, 'abort'), ...topics.map((topic) => this.deps.wake.on(topic))).pipe(
+          take(1),
+        ),
+      );
+    } finally {
+      release();
+      this.parked -= 1;
+    }
+  }
+
+  /** The client went away while its tasks were leased: they are given back at once and count no attempt. */
+  private async handOver(
+    call: LeaseCall,
+    tasks: readonly LeasedTask[],
+  ): Promise<Result<readonly LeasedTask[], ApplicationError>> {
+    if (!call.signal.aborted) return ok(tasks);
+    await this.deps.release.release(tasks);
+    return ok([]);
+  }
+
+  private leaseOnce(call: LeaseCall): Promise<readonly LeasedTask[]> {
+    return this.batcher.submit({
+      namespace: call.namespace,
+      queues: call.queues,
+      workerId: call.workerId,
+      count: call.count,
+      tokens: Array.from({ length: call.count }, () => this.deps.ids.leaseToken()),
+      ...(call.leaseMs === undefined ? {} : { leaseMs: call.leaseMs }),
+    });
+  }
+
+  private async leaseAll(requests: readonly LeaseRequest[]): Promise<readonly (readonly LeasedTask[])[]> {
+    return this.deps.engine.transaction(async (tx) => {
+      const answers: (readonly LeasedTask[])[] = [];
+      // Polls of one queue that find it empty need not look each for itself.
+      const empty = new Set<string>();
+      for (const request of requests) {
+        const key = `${request.namespace}/${request.queues.join(',')}`;
+        const tasks = empty.has(key) ? [] : await tx.leaseTasks(request);
+        if (tasks.length < request.count) empty.add(key);
+        answers.push(tasks);
+      }
+      return answers;
+    });
+  }
+}

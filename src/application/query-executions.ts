@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { projectView } from '../domain/execution/project-view.ts';
+import type { SequencedEvent } from '../domain/execution/events.ts';
+import { keyOf } from '../domain/execution/task-key.ts';
+import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
+import { type ExecutionId, type Instant, type Namespace, parseExecutionId } from '../domain/kernel/brand.ts';
+import { canonicalJson } from '../domain/kernel/canonical-json.ts';
+import type { JsonValue } from '../domain/kernel/json.ts';
+import { err, ok } from '../domain/kernel/result.ts';
+import { formatInstant } from '../domain/kernel/time.ts';
+import type { OpenTaskRow } from '../ports/engine-store.ts';
+import type { ExecutionFilter, ExecutionIndex, ExecutionRow, ExecutionSummary } from '../ports/execution-index.ts';
+import type { ApplicationError } from './application-error.ts';
+import { noExecution } from './control-execution.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import type { ExecutionDetail, Outcome, Page } from './use-cases.ts';
+
+/** Events read from the log at a time. */
+const HISTORY_PAGE = 5_000;
+
+const cursorSchema = z.tuple([z.number(), z.string()]);
+
+/** The reads of runs. Nothing decides from them. */
+export class QueryExecutions {
+  private readonly index: ExecutionIndex;
+
+  constructor(index: ExecutionIndex) {
+    this.index = index;
+  }
+
+  /** The whole log up to and including `seq`, in pages, so that no answer of the database is unbounded. */
+  private async log(namespace: Namespace, id: ExecutionId, upTo = Number.MAX_SAFE_INTEGER): Promise<SequencedEvent[]> {
+    const log: SequencedEvent[] = [];
+    for (;;) {
+      const page = await this.index.history(namespace, id, log.at(-1)?.seq ?? 0, HISTORY_PAGE);
+      for (const entry of page) if (entry.seq <= upTo) log.push(entry);
+      const last = page.at(-1)?.seq ?? 0;
+      if (page.length < HISTORY_PAGE || last >= upTo) return log;
+    }
+  }
+
+  async get(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionDetail> {
+    const row = await this.index.find(namespace, executionId);
+    if (row === undefined) return err(noExecution(executionId));
+    // The live rows are read first: an attempt that closes in between shows as closed by the log, never as gone.
+    const live = await this.index.openTasks(namespace, executionId);
+    const log = await this.log(namespace, executionId);
+    if (log.length === 0) return err(noExecution(executionId));
+    const view = overlay(projectView(executionId, log), live);
+    return ok({ row, view, live, waitingFor: whyWaiting(row, view, live) });
+  }
+
+  async status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {
+    const row = await this.index.find(namespace, executionId);
+    return row === undefined ? err(noExecution(executionId)) : ok(row);
+  }
+
+  async history(
+    namespace: Namespace,
+    executionId: ExecutionId,
+    after: number,
+    limit: number,
+  ): Outcome<Readonly<{ events: readonly SequencedEvent[]; more: boolean }>> {
+    const events = await this.index.history(namespace, executionId, after, limit + 1);
+    if (events.length === 0 && (await this.index.lastSeq(namespace, executionId)) === undefined) {
+      return err(noExecution(executionId));
+    }
+    return ok({ events: events.slice(0, limit), more: events.length > limit });
+  }
+
+  /** Errors: NOT_FOUND, VALIDATION_FAILED when the log is not that long. */
+  async stateAt(namespace: Namespace, executionId: ExecutionId, seq: number): Outcome<ExecutionView> {
+    const last = await this.index.lastSeq(namespace, executionId);
+    if (last === undefined) return err(noExecution(executionId));
+    if (seq < 1 || seq > last) return err(beyondLog(seq, last));
+    return ok(projectView(executionId, await this.log(namespace, executionId, seq)));
+  }
+
+  async search(
+    namespace: Namespace,
+    filter: ExecutionFilter,
+    limit: number,
+    cursor?: string,
+  ): Outcome<Page<ExecutionSummary>> {
+    const scope = `${namespace}/executions/${canonicalJson(filter as unknown as JsonValue)}`;
+    const after = cursor === undefined ? undefined : decodeCursor(scope, cursor, cursorSchema);
+    if (after !== undefined && !after.ok) return after;
+    const id = after === undefined ? undefined : parseExecutionId(after.value[1]);
+    const position =
+      after === undefined || id === undefined
+        ? {}
+        : { after: { startedAt: after.value[0] as Instant, executionId: id } };
+    const found = await this.index.search(namespace, filter, { limit: limit + 1, ...position });
+    const items = found.slice(0, limit);
+    const last = items.at(-1);
+    if (found.length <= limit || last === undefined) return ok({ items });
+    return ok({ items, nextCursor: encodeCursor(scope, [last.startedAt, last.executionId]) });
+  }
+}
+
+const beyondLog = (seq: number, last: number): ApplicationError => ({
+  code: 'VALIDATION_FAILED',
+  message: `The log of this execution has the events 1 to ${last}; there is no ${seq}.`,
+  path: 'seq',
+});
+
+/** Lays the live lease of each open attempt over what history says of it. */
+const overlay = (view: ExecutionView, live: readonly OpenTaskRow[]): ExecutionView => {
+  const rows = new Map(live.map((row) => [row.taskId as string, row]));
+  return { ...view, tasks: view.tasks.map((task) => overlaid(task, rows.get(task.taskId))) };
+};
+
+const overlaid = (task: TaskView, row: OpenTaskRow | undefined): TaskView => {
+  if (row?.leased !== true || task.endedAt !== undefined) return task;
+  return {
+    ...task,
+    status: 'IN_PROGRESS',
+    ...(row.workerId === undefined ? {} : { workerId: row.workerId }),
+    ...(row.startedAt === undefined ? {} : { startedAt: row.startedAt }),
+  };
+};
+
+/** "Why is it not running?": one sentence for each thing that holds the run. */
+const whyWaiting = (
+  row: ExecutionRow,
+  view: ExecutionView,
+  live: readonly OpenTaskRow[],
+): ExecutionDetail['waitingFor'] => {
+  if (view.endedAt !== undefined) return [];
+  const waiting: ExecutionDetail['waitingFor'][number][] = [];
+  if (view.status === 'PAUSED') waiting.push({ ref: '', iteration: 0, why: 'The execution is paused.' });
+  if (row.parked !== undefined) {
+    const { attempts, reason, retryAt } = row.parked;
+    const why = `Its evaluation failed ${attempts} times and is tried again at ${formatInstant(retryAt)}: ${reason}`;
+    waiting.push({ ref: '', iteration: 0, why });
+  }
+  const tasks = new Map(view.tasks.map((task) => [task.taskId as string, task]));
+  for (const open of live) {
+    const { ref, iteration, taskId } = open;
+    waiting.push({ ref, iteration, taskId, why: whyOpen(open, tasks.get(taskId)) });
+  }
+  return waiting;
+};
+
+const whyOpen = (row: OpenTaskRow, task: TaskView | undefined): string => {
+  if (row.hasOutcome) return 'It has been reported and waits for the next evaluation.';
+  if (row.family === 'waiting') {
+    return task?.fireAt === undefined
+      ? `It waits for a signal to ${keyOf(row)}.`
+      : `It waits until ${formatInstant(task.fireAt)}.`;
+  }
+  if (row.leased) return `Worker ${row.workerId ?? '?'} holds it${leaseEnd(row)}.`;
+  return `It waits in queue ${row.queue} for a worker, visible since ${formatInstant(row.visibleAt)}.`;
+};
+
+const leaseEnd = (row: OpenTaskRow): string =>
+  row.leaseExpiresAt === undefined ? '' : ` until ${formatInstant(row.leaseExpiresAt)}`;

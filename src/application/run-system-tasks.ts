@@ -1,0 +1,129 @@
+import { fnv1a32 } from '../domain/kernel/hash.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/kernel/json.ts';
+import type { Result } from '../domain/kernel/result.ts';
+import { SYSTEM_QUEUE } from '../domain/execution/queues.ts';
+import type { ReportStatus } from '../domain/execution/statuses.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EngineStore, LeasedTask, TaskReport } from '../ports/engine-store.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { TaskSandbox, TaskScriptProblem } from '../ports/script-sandbox.ts';
+import type { ReleaseLeases } from './release-leases.ts';
+import type { ReportTasks } from './report-tasks.ts';
+
+export type SystemTaskDeps = Readonly<{
+  engine: EngineStore;
+  reports: ReportTasks;
+  release: ReleaseLeases;
+  sandbox: TaskSandbox;
+  ids: Ids;
+  clock: Clock;
+  workerId: string;
+}>;
+
+/** System tasks one process runs at a time, and how long one script or program may take. */
+const SYSTEM_BATCH_MAX = 50;
+const SCRIPT_TIMEOUT_MS = 4_000;
+
+type Finished = Readonly<{ status: ReportStatus; output: JsonObject; reason?: string }>;
+
+/** Runs INLINE, LAMBDA and JSON_JQ_TRANSFORM beside the passes: leased, fenced and reported like any worker's task. */
+export class RunSystemTasks {
+  private readonly deps: SystemTaskDeps;
+
+  constructor(deps: SystemTaskDeps) {
+    this.deps = deps;
+  }
+
+  async runOnce(): Promise<number> {
+    const tasks = await this.deps.engine.transaction((tx) =>
+      tx.leaseTasks({
+        namespace: undefined,
+        queues: [SYSTEM_QUEUE],
+        workerId: this.deps.workerId,
+        count: SYSTEM_BATCH_MAX,
+        tokens: Array.from({ length: SYSTEM_BATCH_MAX }, () => this.deps.ids.leaseToken()),
+      }),
+    );
+    await Promise.all(tasks.map((task) => this.run(task)));
+    return tasks.length;
+  }
+
+  private async run(task: LeasedTask): Promise<void> {
+    const finished = await this.execute(task);
+    if (finished === undefined) {
+      await this.deps.release.release([task]);
+      return;
+    }
+    const report: TaskReport = { taskId: task.taskId, leaseToken: task.leaseToken, ...finished };
+    await this.deps.reports.report(task.namespace, [report]);
+  }
+
+  /** Undefined: the sandbox had no room, which is no fault of the task; it goes back to the queue. */
+  private async execute(task: LeasedTask): Promise<Finished | undefined> {
+    const input = isJsonObject(task.input) ? task.input : {};
+    switch (task.taskType) {
+      case 'INLINE':
+        return this.inline(task, input);
+      case 'LAMBDA':
+        return this.script(task, input, input['scriptExpression'], 'function');
+      case 'JSON_JQ_TRANSFORM':
+        return this.jq(input);
+      default:
+        return terminal(`This version runs no system task of type ${task.taskType}.`);
+    }
+  }
+
+  private async inline(task: LeasedTask, input: JsonObject): Promise<Finished | undefined> {
+    const evaluator = input['evaluatorType'] ?? 'javascript';
+    const expression = input['expression'];
+    if (evaluator === 'value-param') {
+      const name = typeof expression === 'string' ? expression : '';
+      return { status: 'COMPLETED', output: { result: input[name] ?? null } };
+    }
+    if (evaluator !== 'javascript' && evaluator !== 'graaljs') {
+      return terminal(`evaluatorType ${JSON.stringify(evaluator)} is none of javascript, graaljs, value-param.`);
+    }
+    return this.script(task, input, expression, 'program');
+  }
+
+  private async script(
+    task: LeasedTask,
+    input: JsonObject,
+    source: JsonValue | undefined,
+    wrap: 'program' | 'function',
+  ): Promise<Finished | undefined> {
+    if (typeof source !== 'string' || source.trim() === '') return terminal('The task has no script.');
+    const result = await this.deps.sandbox.runScript({
+      source,
+      bindings: input,
+      wrap,
+      nowMs: this.deps.clock.now(),
+      seed: fnv1a32(task.taskId),
+      timeoutMs: SCRIPT_TIMEOUT_MS,
+    });
+    return finishedOf(result, (value) => ({ result: value }));
+  }
+
+  private async jq(input: JsonObject): Promise<Finished | undefined> {
+    const query = input['queryExpression'];
+    if (typeof query !== 'string') return terminal('The task has no queryExpression.');
+    const result = await this.deps.sandbox.runJq({ query, input, timeoutMs: SCRIPT_TIMEOUT_MS });
+    return finishedOf(result, (value) => ({ result: value.result, resultList: value.resultList }));
+  }
+}
+
+const finishedOf = <T>(
+  result: Result<T, TaskScriptProblem>,
+  outputOf: (value: T) => JsonObject,
+): Finished | undefined => {
+  if (result.ok) return { status: 'COMPLETED', output: outputOf(result.value) };
+  if (result.error.code === 'SANDBOX_UNAVAILABLE') return undefined;
+  return terminal(`${result.error.code}: ${result.error.message}`);
+};
+
+/** The same script on the same input fails again: there is nothing to retry. */
+const terminal = (reason: string): Finished => ({
+  status: 'FAILED_WITH_TERMINAL_ERROR',
+  output: { error: reason },
+  reason,
+});

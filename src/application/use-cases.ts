@@ -1,0 +1,222 @@
+import type { DefinitionProblem } from '../domain/definition/definition-problem.ts';
+import type { TaskDefinition } from '../domain/definition/task-definition.ts';
+import type { Dialect, WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
+import type { SequencedEvent } from '../domain/execution/events.ts';
+import type { ExecutionStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionView } from '../domain/execution/view.ts';
+import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
+import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
+import type { Result } from '../domain/kernel/result.ts';
+import type { PutDefinitionOutcome, TaskDefinitionRow, WorkflowDefinitionRow } from '../ports/definition-store.ts';
+import type {
+  Heartbeat,
+  HeartbeatOutcome,
+  LeasedTask,
+  LogLine,
+  OpenTaskRow,
+  TaskReport,
+} from '../ports/engine-store.ts';
+import type {
+  ExecutionFilter,
+  ExecutionRow,
+  ExecutionSummary,
+  QueueDepth,
+  WorkerSeen,
+} from '../ports/execution-index.ts';
+import type { ApplicationError } from './application-error.ts';
+
+export type Outcome<T> = Promise<Result<T, ApplicationError>>;
+
+export type IdempotencyStrategy = 'RETURN_EXISTING' | 'FAIL' | 'FAIL_ON_RUNNING';
+
+export type StartRequest = Readonly<{
+  name: string;
+  version?: number;
+  input: JsonObject;
+  correlationId?: string;
+  priority: number;
+  idempotencyKey?: string;
+  idempotencyStrategy: IdempotencyStrategy;
+  taskToDomain?: Readonly<Record<string, string>>;
+}>;
+
+export type StartedExecution = Readonly<{
+  executionId: ExecutionId;
+  status: ExecutionStatus;
+  name: string;
+  version: number;
+  /** False when an idempotency key led to a run that existed. */
+  created: boolean;
+}>;
+
+export type WaitRequest = Readonly<{
+  waitMs: number;
+  /** Also return when this task has ended. */
+  untilTaskRef?: string;
+  /** The client went away. */
+  signal: AbortSignal;
+}>;
+
+/** History folded, live leases and the reason nothing moves laid over it. */
+export type ExecutionDetail = Readonly<{
+  row: ExecutionRow;
+  view: ExecutionView;
+  live: readonly OpenTaskRow[];
+  /** One sentence per open task or state that holds the run: "why is it not running?". */
+  waitingFor: readonly Readonly<{ ref: string; iteration: number; taskId?: TaskId; why: string }>[];
+}>;
+
+export type Page<T> = Readonly<{ items: readonly T[]; nextCursor?: string }>;
+
+export type LeaseCall = Readonly<{
+  namespace: Namespace;
+  queues: readonly string[];
+  workerId: string;
+  count: number;
+  waitMs: number;
+  leaseMs?: number;
+  /** The client went away: what was leased for it meanwhile is given back at once. */
+  signal: AbortSignal;
+}>;
+
+export type ReportAnswer = Readonly<{
+  taskId: TaskId;
+  result: Result<{ readonly repeated: boolean }, ApplicationError>;
+}>;
+
+export type SignalCall = Readonly<{
+  ref?: string;
+  status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
+  output: JsonObject;
+}>;
+
+export type StreamItem =
+  | Readonly<{ kind: 'event'; entry: SequencedEvent }>
+  /** Live lease and progress notes; they have no place in history. */
+  | Readonly<{ kind: 'note'; note: JsonObject }>
+  | Readonly<{ kind: 'end' }>;
+
+/** Everything a person or program can ask of the engine; the http adapter is one caller, embedding another. */
+export interface UseCases {
+  readonly definitions: {
+    /** `document` is what the user sent; the door fills absent fields with its own defaults. */
+    registerWorkflow(
+      namespace: Namespace,
+      document: JsonValue,
+      door: Dialect,
+      overwrite: boolean,
+    ): Outcome<Readonly<{ outcome: PutDefinitionOutcome; definition: WorkflowDefinition }>>;
+    /** Never stores; lists every problem it finds, empty when valid. */
+    validateWorkflow(namespace: Namespace, document: JsonValue, door: Dialect): Promise<readonly DefinitionProblem[]>;
+    getWorkflow(namespace: Namespace, name: string, version?: number): Outcome<WorkflowDefinitionRow>;
+    listWorkflows(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<WorkflowDefinitionRow>>;
+    listWorkflowVersions(namespace: Namespace, name: string): Outcome<readonly WorkflowDefinitionRow[]>;
+    deleteWorkflow(namespace: Namespace, name: string, version: number): Outcome<null>;
+    registerTask(
+      namespace: Namespace,
+      document: JsonValue,
+      door: Dialect,
+    ): Outcome<Readonly<{ outcome: PutDefinitionOutcome; definition: TaskDefinition }>>;
+    getTask(namespace: Namespace, name: string): Outcome<TaskDefinitionRow>;
+    listTasks(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<TaskDefinitionRow>>;
+    deleteTask(namespace: Namespace, name: string): Outcome<null>;
+  };
+  readonly executions: {
+    start(namespace: Namespace, request: StartRequest): Outcome<StartedExecution>;
+    /** Resolves when the run has ended, the named task has, or the time is up: then with the state so far. */
+    wait(namespace: Namespace, executionId: ExecutionId, wait: WaitRequest): Outcome<ExecutionDetail>;
+    get(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionDetail>;
+    status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary>;
+    history(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      after: number,
+      limit: number,
+    ): Outcome<Readonly<{ events: readonly SequencedEvent[]; more: boolean }>>;
+    /** Time travel: the run as it was after event `seq`. */
+    stateAt(namespace: Namespace, executionId: ExecutionId, seq: number): Outcome<ExecutionView>;
+    search(
+      namespace: Namespace,
+      filter: ExecutionFilter,
+      limit: number,
+      cursor?: string,
+    ): Outcome<Page<ExecutionSummary>>;
+    pause(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
+    resume(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
+    terminate(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
+    retry(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
+    signal(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      call: SignalCall,
+      by: string,
+    ): Outcome<Readonly<{ summary: ExecutionSummary; delivered: boolean }>>;
+    /** A full derivation, repair included; says how many owed effects it put back. */
+    decide(
+      namespace: Namespace,
+      executionId: ExecutionId,
+    ): Outcome<Readonly<{ summary: ExecutionSummary; repaired: number }>>;
+    /**
+     * Every event with seq > after exactly once and in order, ending after the terminal fact. `NOT_FOUND` when absent,
+     * `INVALID_CURSOR` when `after` is beyond the log. Pull-driven: a slow reader holds one page, never a growing buffer.
+     */
+    stream(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      after: number,
+      signal: AbortSignal,
+    ): Outcome<AsyncIterable<StreamItem>>;
+  };
+  readonly workers: {
+    lease(call: LeaseCall): Outcome<readonly LeasedTask[]>;
+    heartbeat(namespace: Namespace, heartbeat: Heartbeat): Outcome<Extract<HeartbeatOutcome, { kind: 'extended' }>>;
+    report(namespace: Namespace, reports: readonly TaskReport[]): Promise<readonly ReportAnswer[]>;
+    release(namespace: Namespace, lease: Readonly<{ taskId: TaskId; leaseToken: LeaseToken }>): Outcome<null>;
+    appendLogs(
+      namespace: Namespace,
+      lease: Readonly<{ taskId: TaskId; leaseToken: LeaseToken }>,
+      lines: readonly string[],
+    ): Outcome<null>;
+    logs(namespace: Namespace, taskId: TaskId, limit: number, cursor?: string): Outcome<Page<LogLine>>;
+    queues(namespace: Namespace): Outcome<readonly QueueDepth[]>;
+    queue(namespace: Namespace, queue: string): Outcome<QueueDepth>;
+    workers(namespace: Namespace): Outcome<readonly WorkerSeen[]>;
+  };
+  readonly access: {
+    /** The key in clear is in this answer and nowhere else. */
+    createApiKey(
+      namespace: Namespace,
+      request: Readonly<{ name: string; scopes: readonly string[]; expiresAt?: Instant }>,
+    ): Outcome<Readonly<{ id: string; key: string; scopes: readonly string[] }>>;
+    listApiKeys(namespace: Namespace): Outcome<readonly ApiKeySummary[]>;
+    revokeApiKey(namespace: Namespace, id: string): Outcome<null>;
+    /** Undefined for every cause of refusal alike. */
+    authenticate(key: string): Promise<Principal | undefined>;
+    createNamespace(namespace: Namespace): Outcome<null>;
+    listNamespaces(): Outcome<readonly Namespace[]>;
+    namespaceExists(namespace: Namespace): Promise<boolean>;
+  };
+  readonly health: {
+    /** Empty when ready; one sentence per problem else. */
+    problems(): Promise<readonly string[]>;
+  };
+}
+
+export type ApiKeySummary = Readonly<{
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: readonly string[];
+  createdAt: Instant;
+  expiresAt?: Instant;
+  lastUsedAt?: Instant;
+  revoked: boolean;
+}>;
+
+/** Who calls. Every check reads only this. */
+export type Principal = Readonly<{
+  id: string;
+  /** Undefined: may act in every namespace (the local administrator of `rondo dev`). */
+  namespace?: Namespace;
+  scopes: readonly string[];
+}>;

@@ -1,0 +1,57 @@
+import type { DueTimer, EngineStore } from '../ports/engine-store.ts';
+import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { Evaluator } from './evaluate-executions.ts';
+
+/** Timers and expired leases that one transaction takes. */
+const DEADLINE_BATCH_MAX = 500;
+
+/** Fires due timers: each becomes an outcome on its open row, or a request under the execution lock. */
+export class FireTimers {
+  private readonly engine: EngineStore;
+  private readonly evaluator: Evaluator;
+  private readonly wake: WakeSignal;
+
+  constructor(engine: EngineStore, evaluator: Evaluator, wake: WakeSignal) {
+    this.engine = engine;
+    this.evaluator = evaluator;
+    this.wake = wake;
+  }
+
+  async runOnce(): Promise<number> {
+    const { evaluated, underLock } = await this.engine.transaction((tx) => tx.fireTimers(DEADLINE_BATCH_MAX));
+    if (evaluated.length > 0) this.wake.publish(['evaluations']);
+    for (const due of underLock) await this.passDeadline(due);
+    return evaluated.length + underLock.length;
+  }
+
+  /** The request first, then the timer: a crash in between asks twice, and asking twice is refused the second time. */
+  private async passDeadline(due: DueTimer): Promise<void> {
+    const { executionId, ref, iteration, attempt, purpose } = due;
+    if (purpose === 'EXECUTION') {
+      await this.evaluator.request(executionId, { type: 'PassExecutionDeadline' });
+    } else if (purpose !== 'WAIT') {
+      await this.evaluator.request(executionId, {
+        type: 'SettleTask',
+        outcome: { ref, iteration, attempt, status: 'TIMED_OUT', output: {}, deadline: purpose },
+      });
+    }
+    await this.engine.transaction((tx) => tx.dropTimers([due]));
+  }
+}
+
+/** Ends attempts whose worker was not heard of in time. */
+export class ReclaimLeases {
+  private readonly engine: EngineStore;
+  private readonly wake: WakeSignal;
+
+  constructor(engine: EngineStore, wake: WakeSignal) {
+    this.engine = engine;
+    this.wake = wake;
+  }
+
+  async runOnce(): Promise<number> {
+    const expired = await this.engine.transaction((tx) => tx.expireLeases(DEADLINE_BATCH_MAX));
+    if (expired.length > 0) this.wake.publish(['evaluations']);
+    return expired.length;
+  }
+}

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { err, ok, type Result } from '../domain/kernel/result.ts';
+
+export const ROLES = ['api', 'decider', 'poller'] as const;
+/** What a process does: answer HTTP; evaluate runs and relay messages; watch clocks and run system tasks. */
+export type Role = (typeof ROLES)[number];
+
+const MEGABYTE = 1_048_576;
+
+const integer = (min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .default(fallback);
+
+const boolean = (fallback: boolean) =>
+  z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(fallback);
+
+const roles = z
+  .string()
+  .transform((text) => text.split(',').map((role) => role.trim()))
+  .pipe(z.array(z.enum(ROLES)).min(1))
+  .default([...ROLES]);
+
+/** Every variable that Rondo reads; docs/operations.md describes them and test/unit/composition/config.test.ts keeps it so. */
+export const environmentSchema = z.object({
+  PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
+  RONDO_HOST: z.string().min(1).optional().describe('address that `rondo serve` listens on; default 0.0.0.0'),
+  RONDO_HOME: z.string().min(1).default('.rondo').describe('folder of the embedded PostgreSQL of `rondo dev`'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+    .optional()
+    .describe('a PostgreSQL of yours (15 to 18) instead of the embedded one'),
+  RONDO_ROLES: roles.describe('what this process does, comma-separated: api, decider, poller; default all'),
+  RONDO_POOL_MAX: integer(4, 200, 12).describe('database connections at most'),
+  RONDO_FOLD_CACHE_MB: integer(1, 65_536, 256).describe('memory for folded runs, in MB'),
+  RONDO_NOTIFY: boolean(true).describe('hint other processes through NOTIFY; all works without, a little later'),
+  RONDO_SANDBOX_THREADS: integer(1, 64, 2).describe('threads for scripts and jq'),
+  RONDO_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('what is logged to stderr'),
+  RONDO_ALLOW_UNSAFE_DURABILITY: boolean(false).describe('start on a PostgreSQL that may lose commits; for tests only'),
+});
+
+export type Config = Readonly<{
+  port: number;
+  host: string | undefined;
+  home: string;
+  databaseUrl: string | undefined;
+  roles: ReadonlySet<Role>;
+  poolMax: number;
+  foldCacheBytesMax: number;
+  notify: boolean;
+  sandboxThreads: number;
+  logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  allowUnsafeDurability: boolean;
+}>;
+
+/** Reads the configuration from environment variables; every problem is listed at once. An empty variable counts as unset. */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Result<Config, readonly string[]> => {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environmentSchema.safeParse(given);
+  if (!parsed.success) {
+    return err(parsed.error.issues.map((issue) => `${issue.path[0]?.toString() ?? '?'}: ${issue.message}`));
+  }
+  const values = parsed.data;
+  return ok({
+    port: values.PORT,
+    host: values.RONDO_HOST,
+    home: resolve(values.RONDO_HOME),
+    databaseUrl: values.DATABASE_URL,
+    roles: new Set(values.RONDO_ROLES),
+    poolMax: values.RONDO_POOL_MAX,
+    foldCacheBytesMax: values.RONDO_FOLD_CACHE_MB * MEGABYTE,
+    notify: values.RONDO_NOTIFY,
+    sandboxThreads: values.RONDO_SANDBOX_THREADS,
+    logLevel: values.RONDO_LOG_LEVEL,
+    allowUnsafeDurability: values.RONDO_ALLOW_UNSAFE_DURABILITY,
+  });
+};

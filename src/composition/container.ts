@@ -1,0 +1,168 @@
+import 'reflect-metadata';
+import { container as root, type DependencyContainer, instanceCachingFactory, type InjectionToken } from 'tsyringe';
+import { createSystemIds } from '../adapters/ids/system-ids.ts';
+import { sha256 } from '../adapters/hash/sha256.ts';
+import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
+import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
+import { createAccessUseCases } from '../application/access/access-use-cases.ts';
+import { ControlExecution } from '../application/control-execution.ts';
+import { createDefinitionUseCases } from '../application/definitions/definition-use-cases.ts';
+import { createBundleResolver } from '../application/definitions/load-bundle.ts';
+import { PlanCache } from '../application/definitions/plan-cache.ts';
+import { DelayedWakes } from '../application/delayed-wakes.ts';
+import { Evaluator } from '../application/evaluate-executions.ts';
+import { FoldCache } from '../application/fold-cache.ts';
+import { LeaseTasks } from '../application/lease-tasks.ts';
+import { QueryExecutions } from '../application/query-executions.ts';
+import { ReleaseLeases } from '../application/release-leases.ts';
+import { ReportTasks } from '../application/report-tasks.ts';
+import { StartWorkflow } from '../application/start-workflow.ts';
+import { FollowExecution } from '../application/stream-execution.ts';
+import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
+import { WorkerRegistry } from '../application/worker-registry.ts';
+import type { AccessStore } from '../ports/access-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DefinitionStore } from '../ports/definition-store.ts';
+import type { EngineStore } from '../ports/engine-store.ts';
+import type { ExecutionIndex } from '../ports/execution-index.ts';
+import type { HealthProbe } from '../ports/health-probe.ts';
+import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
+import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { Log } from './log.ts';
+import { TOKENS } from './tokens.ts';
+
+/** The adapters that a composition is built on; each is required, so a missing one does not compile. */
+export type Foundations = Readonly<{
+  log: Log;
+  clock: Clock;
+  engine: EngineStore;
+  index: ExecutionIndex;
+  definitions: DefinitionStore;
+  access: AccessStore;
+  health: HealthProbe;
+  wake: WakeSignal;
+  steering: SteeringSandbox;
+  sandbox: TaskSandbox;
+  foldCacheBytesMax: number;
+}>;
+
+/** Builds the container: the only place that constructs anything of the application. */
+export const compose = (foundations: Foundations): DependencyContainer => {
+  const container = root.createChildContainer();
+  const single = <T>(token: InjectionToken<T>, make: (c: DependencyContainer) => T): void => {
+    container.register(token, { useFactory: instanceCachingFactory(make) });
+  };
+  registerFoundations(container, foundations);
+  single(TOKENS.ids, (c) => createSystemIds(c.resolve(TOKENS.clock)));
+  single(TOKENS.evaluateScript, (c) => c.resolve(TOKENS.steering).evaluate);
+  single(TOKENS.schemas, (c) => createAjvValidator(c.resolve(TOKENS.evaluateScript)));
+  single(TOKENS.foldCache, () => new FoldCache(foundations.foldCacheBytesMax));
+  single(TOKENS.plans, (c) => new PlanCache(c.resolve(TOKENS.definitions)));
+  single(TOKENS.delayed, (c) => new DelayedWakes(c.resolve(TOKENS.wake)));
+  single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
+  single(TOKENS.release, (c) => new ReleaseLeases(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake)));
+  single(TOKENS.evaluator, evaluator);
+  single(TOKENS.start, startWorkflow);
+  single(TOKENS.leases, leaseTasks);
+  single(TOKENS.reports, (c) => new ReportTasks(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake), c.resolve(TOKENS.clock)));
+  single(TOKENS.control, controlExecution);
+  single(TOKENS.useCases, useCases);
+  return container;
+};
+
+const registerFoundations = (container: DependencyContainer, given: Foundations): void => {
+  const { log, clock, engine, index, definitions, access, health, wake, steering, sandbox } = given;
+  container.register(TOKENS.log, { useValue: log });
+  container.register(TOKENS.clock, { useValue: clock });
+  container.register(TOKENS.engine, { useValue: engine });
+  container.register(TOKENS.index, { useValue: index });
+  container.register(TOKENS.definitions, { useValue: definitions });
+  container.register(TOKENS.access, { useValue: access });
+  container.register(TOKENS.health, { useValue: health });
+  container.register(TOKENS.wake, { useValue: wake });
+  container.register(TOKENS.steering, { useValue: steering });
+  container.register(TOKENS.sandbox, { useValue: sandbox });
+};
+
+const evaluator = (c: DependencyContainer): Evaluator => {
+  const log = c.resolve(TOKENS.log);
+  return new Evaluator({
+    engine: c.resolve(TOKENS.engine),
+    definitions: c.resolve(TOKENS.definitions),
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    plans: c.resolve(TOKENS.plans),
+    cache: c.resolve(TOKENS.foldCache),
+    wake: c.resolve(TOKENS.wake),
+    delayed: c.resolve(TOKENS.delayed),
+    onParked: (executionId, error) => log.error({ executionId, err: error }, 'an evaluation failed alone and is parked'),
+  });
+};
+
+const startWorkflow = (c: DependencyContainer): StartWorkflow =>
+  new StartWorkflow({
+    engine: c.resolve(TOKENS.engine),
+    definitions: c.resolve(TOKENS.definitions),
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    resolveBundle: createBundleResolver({ definitions: c.resolve(TOKENS.definitions), hash: sha256 }),
+    plans: c.resolve(TOKENS.plans),
+    cache: c.resolve(TOKENS.foldCache),
+    wake: c.resolve(TOKENS.wake),
+    delayed: c.resolve(TOKENS.delayed),
+    ids: c.resolve(TOKENS.ids),
+    hash: sha256,
+    schemas: c.resolve(TOKENS.schemas),
+  });
+
+const leaseTasks = (c: DependencyContainer): LeaseTasks =>
+  new LeaseTasks({
+    engine: c.resolve(TOKENS.engine),
+    wake: c.resolve(TOKENS.wake),
+    ids: c.resolve(TOKENS.ids),
+    release: c.resolve(TOKENS.release),
+    workers: c.resolve(TOKENS.workers),
+  });
+
+const controlExecution = (c: DependencyContainer): ControlExecution =>
+  new ControlExecution({
+    engine: c.resolve(TOKENS.engine),
+    index: c.resolve(TOKENS.index),
+    definitions: c.resolve(TOKENS.definitions),
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    evaluator: c.resolve(TOKENS.evaluator),
+    plans: c.resolve(TOKENS.plans),
+    wake: c.resolve(TOKENS.wake),
+  });
+
+const useCases = (c: DependencyContainer) => {
+  const index = c.resolve(TOKENS.index);
+  const queries = new QueryExecutions(index);
+  const health = c.resolve(TOKENS.health);
+  const steering = c.resolve(TOKENS.steering);
+  return {
+    definitions: createDefinitionUseCases({
+      definitions: c.resolve(TOKENS.definitions),
+      checkScript: steering.checkSyntax,
+      hash: sha256,
+    }),
+    executions: createExecutionUseCases({
+      start: c.resolve(TOKENS.start),
+      control: c.resolve(TOKENS.control),
+      queries,
+      follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries }),
+    }),
+    workers: createWorkerUseCases({
+      leases: c.resolve(TOKENS.leases),
+      reports: c.resolve(TOKENS.reports),
+      release: c.resolve(TOKENS.release),
+      workers: c.resolve(TOKENS.workers),
+      index,
+    }),
+    access: createAccessUseCases({
+      access: c.resolve(TOKENS.access),
+      ids: c.resolve(TOKENS.ids),
+      clock: c.resolve(TOKENS.clock),
+      hasher: sha256KeyHasher,
+    }),
+    health: { problems: () => health.problems() },
+  };
+};

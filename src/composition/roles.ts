@@ -1,0 +1,154 @@
+import { hostname } from 'node:os';
+import type { DependencyContainer } from 'tsyringe';
+import { failureWorkflowHandler } from '../application/failure-workflow.ts';
+import { Loop } from '../application/loop.ts';
+import { RelayOutbox } from '../application/relay-outbox.ts';
+import { RunSystemTasks } from '../application/run-system-tasks.ts';
+import { STUCK_IDLE_MS, SweepStuck } from '../application/sweep-stuck.ts';
+import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
+import { WakePolls } from '../application/wake-polls.ts';
+import { SYSTEM_TOPIC } from '../ports/wake-signal.ts';
+import type { Role } from './config.ts';
+import { TOKENS } from './tokens.ts';
+
+/** Longest sleep of each loop when nothing wakes it: the backstop for lost hints. */
+const IDLE_MS = {
+  evaluate: 1_000,
+  relay: 1_000,
+  deadlines: 1_000,
+  systemTasks: 1_000,
+  wakePolls: 1_000,
+  sweep: 60_000,
+  partitions: 3_600_000,
+} as const;
+
+/** Loops of the pass in one process: while one waits for the database, another can decide. */
+const EVALUATION_LOOPS = 2;
+
+/** The loops that a process with these roles runs. All are safe to run many times over one database. */
+export const createLoops = (
+  c: DependencyContainer,
+  roles: ReadonlySet<Role>,
+  ensurePartitions: () => Promise<unknown>,
+): readonly Loop[] => [
+  ...(roles.has('decider') ? deciderLoops(c) : []),
+  ...(roles.has('poller') ? pollerLoops(c, ensurePartitions) : []),
+  ...(roles.has('api') ? [wakePollsLoop(c)] : []),
+];
+
+const onError = (c: DependencyContainer) => {
+  const log = c.resolve(TOKENS.log);
+  return (loop: string, error: unknown): void => log.error({ loop, err: error }, 'a loop failed and goes on');
+};
+
+const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
+  const engine = c.resolve(TOKENS.engine);
+  const wake = c.resolve(TOKENS.wake);
+  const evaluator = c.resolve(TOKENS.evaluator);
+  const relay = new RelayOutbox(
+    engine,
+    new Map([['start-failure-workflow', failureWorkflowHandler(c.resolve(TOKENS.start))]]),
+  );
+  const evaluations = Array.from(
+    { length: EVALUATION_LOOPS },
+    (_, index) =>
+      new Loop({
+        name: `evaluate-${index + 1}`,
+        runOnce: () => evaluator.runOnce(),
+        idleMs: IDLE_MS.evaluate,
+        wakes: wake.on('evaluations'),
+        onError: onError(c),
+      }),
+  );
+  const relayLoop = new Loop({
+    name: 'relay-outbox',
+    runOnce: () => relay.runOnce(),
+    idleMs: IDLE_MS.relay,
+    wakes: wake.on('outbox'),
+    onError: onError(c),
+  });
+  return [...evaluations, relayLoop];
+};
+
+const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unknown>): readonly Loop[] => {
+  const engine = c.resolve(TOKENS.engine);
+  const wake = c.resolve(TOKENS.wake);
+  const timers = new FireTimers(engine, c.resolve(TOKENS.evaluator), wake);
+  const leases = new ReclaimLeases(engine, wake);
+  const base = { onError: onError(c) };
+  return [
+    new Loop({
+      ...base,
+      name: 'deadlines',
+      runOnce: async () => (await timers.runOnce()) + (await leases.runOnce()),
+      idleMs: IDLE_MS.deadlines,
+      nextInMs: async () => {
+        const { timer, lease } = await engine.nextDueInMs();
+        return timer === undefined || lease === undefined ? (timer ?? lease) : Math.min(timer, lease);
+      },
+      wakes: wake.on('timers'),
+    }),
+    systemTasksLoop(c),
+    sweepLoop(c),
+    new Loop({
+      ...base,
+      name: 'partitions',
+      runOnce: async () => {
+        await ensurePartitions();
+        return 0;
+      },
+      idleMs: IDLE_MS.partitions,
+    }),
+  ];
+};
+
+const systemTasksLoop = (c: DependencyContainer): Loop => {
+  const runner = new RunSystemTasks({
+    engine: c.resolve(TOKENS.engine),
+    reports: c.resolve(TOKENS.reports),
+    release: c.resolve(TOKENS.release),
+    sandbox: c.resolve(TOKENS.sandbox),
+    ids: c.resolve(TOKENS.ids),
+    clock: c.resolve(TOKENS.clock),
+    workerId: `rondo@${hostname()}/${process.pid}`,
+  });
+  return new Loop({
+    name: 'system-tasks',
+    runOnce: () => runner.runOnce(),
+    idleMs: IDLE_MS.systemTasks,
+    wakes: c.resolve(TOKENS.wake).on(SYSTEM_TOPIC),
+    onError: onError(c),
+  });
+};
+
+const sweepLoop = (c: DependencyContainer): Loop => {
+  const log = c.resolve(TOKENS.log);
+  const control = c.resolve(TOKENS.control);
+  const sweeper = new SweepStuck({
+    engine: c.resolve(TOKENS.engine),
+    repair: async (executionId) => {
+      await control.repairAnywhere(executionId);
+    },
+    onFound: (executionId) => log.error({ executionId }, 'a stuck execution was found: a promise was broken somewhere'),
+    idleMs: STUCK_IDLE_MS,
+  });
+  return new Loop({
+    name: 'sweep-stuck',
+    runOnce: async () => {
+      await sweeper.runOnce();
+      return 0;
+    },
+    idleMs: IDLE_MS.sweep,
+    onError: onError(c),
+  });
+};
+
+const wakePollsLoop = (c: DependencyContainer): Loop => {
+  const polls = new WakePolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.workers), c.resolve(TOKENS.wake));
+  return new Loop({
+    name: 'wake-polls',
+    runOnce: () => polls.runOnce(),
+    idleMs: IDLE_MS.wakePolls,
+    onError: onError(c),
+  });
+};

@@ -1,0 +1,88 @@
+import { createSteeringSandbox } from '../adapters/sandbox/steering-sandbox.ts';
+import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
+import { systemClock } from '../adapters/clock/system-clock.ts';
+import type { AccessPolicy } from '../adapters/http/access-policy.ts';
+import { createHttpApp } from '../adapters/http/app.ts';
+import { HTTP_LIMITS } from '../adapters/http/limits.ts';
+import { type HttpServer, startHttpServer } from '../adapters/http/server.ts';
+import { assertDurable } from '../adapters/postgres/health.ts';
+import { ensurePartitions, migrate } from '../adapters/postgres/migrate.ts';
+import { createPostgresStores } from '../adapters/postgres/stores.ts';
+import { createWakeHints } from '../adapters/postgres/wake-hints.ts';
+import { compose } from './container.ts';
+import type { Config } from './config.ts';
+import type { Log } from './log.ts';
+import { createLoops } from './roles.ts';
+import { TOKENS } from './tokens.ts';
+import { VERSION } from './version.ts';
+
+export type RunningServer = Readonly<{
+  /** Undefined where this process has no api role. */
+  url: string | undefined;
+  stop(): Promise<void>;
+}>;
+
+export type ServerOptions = Readonly<{
+  config: Config;
+  databaseUrl: string;
+  host: string;
+  access: AccessPolicy;
+  log: Log;
+  /** Namespace to make when it is missing; `rondo dev` has one from the start. */
+  seedNamespace: string | undefined;
+}>;
+
+/** Brings the schema up to date, builds everything over the database and starts the roles of this process. */
+export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
+  const { config, databaseUrl, log } = options;
+  await migrate({ url: databaseUrl, log: (message) => log.info(message) });
+  if (!config.allowUnsafeDurability) await assertDurable(databaseUrl);
+  const stores = await createPostgresStores({
+    url: databaseUrl,
+    poolMax: config.poolMax,
+    allowUnsafeDurability: config.allowUnsafeDurability,
+    log: (message) => log.warn(message),
+  });
+  const wake = await createWakeHints({ url: databaseUrl, notify: config.notify, log: (message) => log.warn(message) });
+  const sandbox = createTaskSandbox({ workersMax: config.sandboxThreads });
+  const container = compose({
+    ...stores,
+    log,
+    clock: systemClock,
+    wake,
+    steering: await createSteeringSandbox(),
+    sandbox,
+    foldCacheBytesMax: config.foldCacheBytesMax,
+  });
+  if (options.seedNamespace !== undefined) await stores.access.createNamespace(options.seedNamespace as never);
+  const loops = createLoops(container, config.roles, () => ensurePartitions({ url: databaseUrl }));
+  for (const loop of loops) loop.start();
+  const http = config.roles.has('api') ? await startHttp(options, container.resolve(TOKENS.useCases)) : undefined;
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    // Polls are answered and leases given back first; then the loops end their batch; then the connections go.
+    await http?.stop();
+    await Promise.all(loops.map((loop) => loop.stop()));
+    container.resolve(TOKENS.delayed).close();
+    await sandbox.close();
+    await wake.close();
+    await stores.close();
+  };
+  return {
+    url: http?.url,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+};
+
+const startHttp = (
+  { config, host, access, log }: ServerOptions,
+  useCases: Parameters<typeof createHttpApp>[0]['useCases'],
+): Promise<HttpServer> =>
+  startHttpServer({
+    app: createHttpApp({ useCases, access, log, limits: HTTP_LIMITS, version: VERSION }),
+    host,
+    port: config.port,
+  });

@@ -1,0 +1,54 @@
+import type { InjectionToken } from 'tsyringe';
+import type { EvaluateScript } from '../domain/execution/script.ts';
+import type { ControlExecution } from '../application/control-execution.ts';
+import type { DelayedWakes } from '../application/delayed-wakes.ts';
+import type { PlanCache } from '../application/definitions/plan-cache.ts';
+import type { Evaluator } from '../application/evaluate-executions.ts';
+import type { FoldCache } from '../application/fold-cache.ts';
+import type { LeaseTasks } from '../application/lease-tasks.ts';
+import type { ReleaseLeases } from '../application/release-leases.ts';
+import type { ReportTasks } from '../application/report-tasks.ts';
+import type { StartWorkflow } from '../application/start-workflow.ts';
+import type { UseCases } from '../application/use-cases.ts';
+import type { WorkerRegistry } from '../application/worker-registry.ts';
+import type { AccessStore } from '../ports/access-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DefinitionStore } from '../ports/definition-store.ts';
+import type { EngineStore } from '../ports/engine-store.ts';
+import type { ExecutionIndex } from '../ports/execution-index.ts';
+import type { HealthProbe } from '../ports/health-probe.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { SchemaValidator } from '../ports/schema-validator.ts';
+import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
+import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { Log } from './log.ts';
+
+const token = <T>(name: string): InjectionToken<T> => Symbol(name);
+
+/** What the container holds, by type. */
+export const TOKENS = {
+  log: token<Log>('log'),
+  clock: token<Clock>('clock'),
+  ids: token<Ids>('ids'),
+  engine: token<EngineStore>('engine'),
+  index: token<ExecutionIndex>('index'),
+  definitions: token<DefinitionStore>('definitions'),
+  access: token<AccessStore>('access'),
+  health: token<HealthProbe>('health'),
+  wake: token<WakeSignal>('wake'),
+  steering: token<SteeringSandbox>('steering'),
+  sandbox: token<TaskSandbox>('sandbox'),
+  evaluateScript: token<EvaluateScript>('evaluateScript'),
+  schemas: token<SchemaValidator>('schemas'),
+  foldCache: token<FoldCache>('foldCache'),
+  plans: token<PlanCache>('plans'),
+  delayed: token<DelayedWakes>('delayed'),
+  evaluator: token<Evaluator>('evaluator'),
+  start: token<StartWorkflow>('start'),
+  workers: token<WorkerRegistry>('workers'),
+  release: token<ReleaseLeases>('release'),
+  leases: token<LeaseTasks>('leases'),
+  reports: token<ReportTasks>('reports'),
+  control: token<ControlExecution>('control'),
+  useCases: token<UseCases>('useCases'),
+} as const;

@@ -1,0 +1,211 @@
+import { isJsonObject, type JsonValue } from '../kernel/json.ts';
+import { parseDuration, parseUntil } from '../kernel/time.ts';
+import { childPath } from '../kernel/value-path.ts';
+import { type CheckContext, inputPath, isLiteral, problem } from './check-context.ts';
+import { isBlank } from './compilation.ts';
+import { loopItemsOf } from './compile-loop.ts';
+import type { DefinitionProblem } from './definition-problem.ts';
+import { type NodePlace, nodePlaces } from './node-children.ts';
+import { expressionProblem } from './templates.ts';
+
+type Check = (place: NodePlace, context: CheckContext) => readonly DefinitionProblem[];
+
+const NONE: readonly DefinitionProblem[] = [];
+
+const invalid = (message: string, path: string): readonly DefinitionProblem[] => [
+  problem('VALIDATION_FAILED', message, path),
+];
+
+const isMissing = (value: JsonValue | undefined): boolean => value === undefined || value === null || value === '';
+
+const requiredInput = (place: NodePlace, name: string): readonly DefinitionProblem[] =>
+  isMissing(place.node.inputParameters[name])
+    ? invalid(`a ${place.node.type} needs the input "${name}"`, inputPath(place, name))
+    : NONE;
+
+/** On /v1 an operator that reads an input by name must be given it, or it could only ever read null. */
+const namedInput = (place: NodePlace, field: string, name: string | undefined, context: CheckContext) => {
+  if (context.workflow.dialect === 'conductor' || isBlank(name)) return NONE;
+  if (Object.hasOwn(place.node.inputParameters, name)) return NONE;
+  const message = `"${name}" is not among the inputParameters, so it could only be literal text`;
+  return [expressionProblem(message, childPath(place.path, field))];
+};
+
+const checkSwitch: Check = (place, context) => {
+  const { node, path } = place;
+  const { evaluatorType = 'value-param', expression } = node;
+  const isKnown = ['value-param', 'jsonpath', 'javascript', 'graaljs'].includes(evaluatorType);
+  const readsInput = evaluatorType === 'value-param' && expression !== undefined && isLiteral(expression);
+  return [
+    ...casesProblems(place),
+    ...(isKnown || context.workflow.dialect === 'conductor'
+      ? NONE
+      : invalid('an evaluatorType is value-param, jsonpath, javascript or graaljs', childPath(path, 'evaluatorType'))),
+    ...(readsInput ? namedInput(place, 'expression', expression.trim(), context) : NONE),
+  ];
+};
+
+const casesProblems = ({ node, path }: NodePlace): readonly DefinitionProblem[] =>
+  Object.keys(node.decisionCases ?? {}).length === 0
+    ? invalid(`a ${node.type} needs at least one case`, childPath(path, 'decisionCases'))
+    : NONE;
+
+const checkDecision: Check = (place, context) => [
+  ...casesProblems(place),
+  ...(isBlank(place.node.caseExpression)
+    ? namedInput(place, 'caseValueParam', place.node.caseValueParam, context)
+    : NONE),
+];
+
+const checkLoop: Check = (place, context) => {
+  const { evaluatorType, loopCondition } = place.node;
+  const items = loopItemsOf(place.node, place.path);
+  const isList = items === undefined || Array.isArray(items.value) || !isLiteral(items.value);
+  return [
+    ...(isList ? NONE : [expressionProblem('items is a list, or an expression that gives one', items.path)]),
+    ...(evaluatorType === 'value-param' && isLiteral(loopCondition)
+      ? namedInput(place, 'loopCondition', loopCondition?.trim(), context)
+      : NONE),
+    ...spinProblems(place, context),
+  ];
+};
+
+/** Operators that take no time and end nothing: a loop of only these under `true` never gives the thread back. */
+const INSTANT_TYPES: ReadonlySet<string> = new Set([
+  'SWITCH',
+  'DECISION',
+  'FORK_JOIN',
+  'JOIN',
+  'EXCLUSIVE_JOIN',
+  'DO_WHILE',
+  'SET_VARIABLE',
+  'NOOP',
+]);
+
+const spinProblems: Check = (place, context) => {
+  if (context.workflow.dialect === 'conductor' || place.node.loopCondition?.trim() !== 'true') return NONE;
+  const body = nodePlaces(place.node.loopOver ?? []);
+  if (body.some(({ node }) => !INSTANT_TYPES.has(node.type))) return NONE;
+  const message = 'this loop would never end and never wait: nothing in it takes time or ends the run';
+  return [problem('INVALID_GRAPH', message, childPath(place.path, 'loopCondition'))];
+};
+
+const checkDynamic: Check = (place, context) =>
+  namedInput(place, 'dynamicTaskNameParam', place.node.dynamicTaskNameParam, context);
+
+const checkDynamicFork: Check = (place, context) => {
+  const { dynamicForkJoinTasksParam: legacy, dynamicForkTasksParam: tasks, inputParameters } = place.node;
+  const inputs = place.node.dynamicForkTasksInputParamName;
+  if (!isMissing(inputParameters.forkTaskInputs)) return sameTaskProblems(place);
+  if (!isBlank(legacy) && (!isBlank(tasks) || !isBlank(inputs))) {
+    const message = 'dynamicForkJoinTasksParam excludes dynamicForkTasksParam and dynamicForkTasksInputParamName';
+    return invalid(message, childPath(place.path, 'dynamicForkJoinTasksParam'));
+  }
+  if (isBlank(legacy) && isBlank(tasks)) {
+    const message =
+      'a FORK_JOIN_DYNAMIC needs dynamicForkTasksParam, dynamicForkJoinTasksParam or the input forkTaskInputs';
+    return invalid(message, childPath(place.path, 'dynamicForkTasksParam'));
+  }
+  if (isBlank(legacy) && isBlank(inputs) && context.workflow.dialect === 'conductor') {
+    const message = 'dynamicForkTasksParam goes with dynamicForkTasksInputParamName';
+    return invalid(message, childPath(place.path, 'dynamicForkTasksInputParamName'));
+  }
+  return [
+    ...namedInput(place, 'dynamicForkJoinTasksParam', legacy, context),
+    ...namedInput(place, 'dynamicForkTasksParam', tasks, context),
+    ...namedInput(place, 'dynamicForkTasksInputParamName', inputs, context),
+  ];
+};
+
+/** The same task for each input needs to know which task. */
+const sameTaskProblems = (place: NodePlace): readonly DefinitionProblem[] => {
+  const names = ['forkTaskName', 'forkTaskType', 'forkTaskWorkflow'];
+  return names.some((name) => !isMissing(place.node.inputParameters[name]))
+    ? NONE
+    : invalid(`forkTaskInputs goes with one of ${names.join(', ')}`, inputPath(place, 'forkTaskName'));
+};
+
+const TERMINATION_STATUSES: readonly JsonValue[] = ['COMPLETED', 'FAILED', 'TERMINATED'];
+
+const checkTerminate: Check = (place) => {
+  const status = place.node.inputParameters.terminationStatus;
+  const isKnown = TERMINATION_STATUSES.includes(status ?? null) || (status !== undefined && !isLiteral(status));
+  return [
+    ...(place.node.optional ? invalid('a TERMINATE cannot be optional', childPath(place.path, 'optional')) : NONE),
+    ...(isKnown
+      ? NONE
+      : invalid(
+          `terminationStatus is one of ${TERMINATION_STATUSES.join(', ')}`,
+          inputPath(place, 'terminationStatus'),
+        )),
+  ];
+};
+
+const durationProblems = (place: NodePlace, duration: JsonValue): readonly DefinitionProblem[] => {
+  const path = inputPath(place, 'duration');
+  if (typeof duration !== 'string' && typeof duration !== 'number')
+    return invalid('a duration is a text or a number of seconds', path);
+  const parsed = parseDuration(duration);
+  return parsed.ok ? NONE : invalid(parsed.error.message, path);
+};
+
+const untilProblems = (place: NodePlace, until: JsonValue): readonly DefinitionProblem[] => {
+  const path = inputPath(place, 'until');
+  if (typeof until !== 'string') return invalid('until is a text', path);
+  const parsed = parseUntil(until);
+  return parsed.ok ? NONE : invalid(parsed.error.message, path);
+};
+
+const checkWait: Check = (place) => {
+  const { duration = null, until = null } = place.node.inputParameters;
+  if (!isMissing(duration) && !isMissing(until)) {
+    return invalid('a WAIT has a duration or an until, not both', inputPath(place, 'until'));
+  }
+  if (!isMissing(duration) && isLiteral(duration)) return durationProblems(place, duration);
+  return !isMissing(until) && isLiteral(until) ? untilProblems(place, until) : NONE;
+};
+
+const extraOf = (place: NodePlace, name: string): JsonValue | undefined => place.node.extra[name];
+
+const checkSubWorkflow: Check = (place) => {
+  const given = extraOf(place, 'subWorkflowParam');
+  const path = childPath(place.path, 'subWorkflowParam');
+  if (!isJsonObject(given)) return invalid('a SUB_WORKFLOW needs a subWorkflowParam', path);
+  if (!isMissing(given.name) || !isMissing(given.workflowDefinition)) return NONE;
+  return invalid('a subWorkflowParam needs the name of a workflow, or a workflowDefinition', childPath(path, 'name'));
+};
+
+const checkEvent: Check = (place) =>
+  isMissing(extraOf(place, 'sink')) ? invalid('an EVENT needs a sink', childPath(place.path, 'sink')) : NONE;
+
+/** The request of an HTTP task may stand in its task definition. */
+const checkHttp: Check = (place, context) => {
+  const { inputParameters, name, taskDefinition } = place.node;
+  const registered = Object.hasOwn(context.taskDefinitions, name) ? context.taskDefinitions[name] : undefined;
+  const template = (taskDefinition ?? registered)?.inputTemplate ?? {};
+  const names = ['http_request', 'uri', 'url', 'method'];
+  return names.some((key) => !isMissing(inputParameters[key]) || !isMissing(template[key]))
+    ? NONE
+    : invalid('an HTTP needs the input "http_request", or "uri" and "method"', inputPath(place, 'http_request'));
+};
+
+const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['SWITCH', checkSwitch],
+  ['DECISION', checkDecision],
+  ['DO_WHILE', checkLoop],
+  ['DYNAMIC', checkDynamic],
+  ['FORK_JOIN_DYNAMIC', checkDynamicFork],
+  ['TERMINATE', checkTerminate],
+  ['WAIT', checkWait],
+  ['INLINE', (place) => requiredInput(place, 'expression')],
+  ['LAMBDA', (place) => requiredInput(place, 'scriptExpression')],
+  ['JSON_JQ_TRANSFORM', (place) => requiredInput(place, 'queryExpression')],
+  ['KAFKA_PUBLISH', (place) => requiredInput(place, 'kafka_request')],
+  ['SUB_WORKFLOW', checkSubWorkflow],
+  ['EVENT', checkEvent],
+  ['HTTP', checkHttp],
+]);
+
+/** What each type needs to be told. Problems: VALIDATION_FAILED, EXPRESSION_INVALID, INVALID_GRAPH. */
+export const checkParameters = (context: CheckContext): readonly DefinitionProblem[] =>
+  context.places.flatMap((place) => CHECKS.get(place.node.type)?.(place, context) ?? NONE);

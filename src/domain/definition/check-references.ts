@@ -1,0 +1,78 @@
+import { isGrammarCondition, referencesOfCondition } from '../expression/condition.ts';
+import { parseCondition } from '../expression/condition-parser.ts';
+import { compileTemplate } from '../expression/parse-template.ts';
+import { type References, referencesOf } from '../expression/references.ts';
+import type { JsonValue } from '../kernel/json.ts';
+import { childPath } from '../kernel/value-path.ts';
+import type { CheckContext } from './check-context.ts';
+import type { DefinitionProblem } from './definition-problem.ts';
+import type { NodePlace } from './node-children.ts';
+import { expressionProblem, textsIn } from './templates.ts';
+
+const ROOT_NAMES = 'workflow, global, env, secrets';
+
+const unknownRefs = (references: References, path: string, context: CheckContext): readonly DefinitionProblem[] =>
+  [...references.tasks]
+    .filter((ref) => !context.byRef.has(ref))
+    .map((ref) =>
+      expressionProblem(`"${ref}" is no task of this definition and no root of expressions (${ROOT_NAMES})`, path),
+    );
+
+const secretsIn = (references: References, path: string): readonly DefinitionProblem[] =>
+  [...references.secrets].map((name) =>
+    expressionProblem(`the secret "${name}" can be given to a task as input, but not be read here`, path),
+  );
+
+type Judge = (references: References, path: string) => readonly DefinitionProblem[];
+
+/** Judges each expression of a value on its own; what does not parse is the compiler's to report. */
+const judged = (value: JsonValue, path: string, judge: Judge): readonly DefinitionProblem[] => {
+  const compiled = compileTemplate(value, path);
+  if (!compiled.ok) return [];
+  return textsIn(compiled.value, path).flatMap((found) => judge(referencesOf(found.text), found.path));
+};
+
+/** Conductor looks at the inputs of top-level tasks only, and what it lets pass gives null when it is evaluated. */
+const isJudgedByConductor = (place: NodePlace): boolean => place.parent === undefined;
+
+const inputProblems = (place: NodePlace, context: CheckContext): readonly DefinitionProblem[] => {
+  if (context.workflow.dialect === 'conductor' && !isJudgedByConductor(place)) return [];
+  const path = childPath(place.path, 'inputParameters');
+  return judged(place.node.inputParameters, path, (references, at) => unknownRefs(references, at, context));
+};
+
+/** Fields beside the input that hold templates: what they choose must be visible, so no secret may steer. */
+const steeringProblems = (place: NodePlace, context: CheckContext): readonly DefinitionProblem[] => {
+  const { expression, items, loopCondition, type } = place.node;
+  const judge: Judge = (references, at) => [...unknownRefs(references, at, context), ...secretsIn(references, at)];
+  const at = (field: string): string => childPath(place.path, field);
+  const condition =
+    loopCondition !== undefined && isGrammarCondition(loopCondition) ? parseCondition(loopCondition) : undefined;
+  return [
+    ...(type === 'SWITCH' && expression !== undefined && !isScript(place)
+      ? judged(expression, at('expression'), judge)
+      : []),
+    ...(type === 'DO_WHILE' && items !== undefined ? judged(items, at('items'), judge) : []),
+    ...(type === 'DO_WHILE' && condition?.ok === true
+      ? judge(referencesOfCondition(condition.value), at('loopCondition'))
+      : []),
+  ];
+};
+
+const isScript = (place: NodePlace): boolean =>
+  place.node.evaluatorType === 'javascript' || place.node.evaluatorType === 'graaljs';
+
+const outputProblems = (context: CheckContext): readonly DefinitionProblem[] => {
+  const { outputParameters, dialect } = context.workflow;
+  if (outputParameters === undefined) return [];
+  return judged(outputParameters, 'outputParameters', (references, at) => [
+    ...(dialect === 'v1' ? unknownRefs(references, at, context) : []),
+    ...secretsIn(references, at),
+  ]);
+};
+
+/** Expressions that name no task, and secrets where they would become visible. Problems: EXPRESSION_INVALID. */
+export const checkReferences = (context: CheckContext): readonly DefinitionProblem[] => [
+  ...context.places.flatMap((place) => [...inputProblems(place, context), ...steeringProblems(place, context)]),
+  ...outputProblems(context),
+];

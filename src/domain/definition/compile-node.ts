@@ -1,0 +1,71 @@
+import { childPath } from '../kernel/value-path.ts';
+import { type Compilation, type Draft, isBlank, report } from './compilation.ts';
+import { compileDynamicFork, compileExclusiveJoin, compileFork, compileJoin } from './compile-fork.ts';
+import { compileLoop } from './compile-loop.ts';
+import { compileSwitch } from './compile-switch.ts';
+import type { PlanNode } from './plan.ts';
+import type { TaskDefinition } from './task-definition.ts';
+import { policyOf } from './task-policy.ts';
+import { executedTypeOf } from './task-types.ts';
+import { compiledOrProblems } from './templates.ts';
+import type { SystemTaskType, TaskType, WaitingTaskType } from './workflow-definition.ts';
+
+type Compile = (draft: Draft, compilation: Compilation) => PlanNode | undefined;
+
+const taskDefinitionOf = (draft: Draft, compilation: Compilation): TaskDefinition | undefined => {
+  const { name, taskDefinition } = draft.definition;
+  if (taskDefinition !== undefined) return taskDefinition;
+  return Object.hasOwn(compilation.taskDefinitions, name) ? compilation.taskDefinitions[name] : undefined;
+};
+
+const policyAt = (draft: Draft, compilation: Compilation) =>
+  policyOf(draft.definition, taskDefinitionOf(draft, compilation), compilation.dialect);
+
+const compileWorker: Compile = (draft, compilation) => {
+  const template = taskDefinitionOf(draft, compilation)?.inputTemplate ?? {};
+  const path = childPath(childPath(draft.path, 'taskDefinition'), 'inputTemplate');
+  const inputTemplate =
+    Object.keys(template).length === 0 ? undefined : compiledOrProblems(template, path, compilation.problems);
+  return { ...draft.base, type: 'SIMPLE', policy: policyAt(draft, compilation), inputTemplate };
+};
+
+const compileDynamic: Compile = (draft, compilation) => {
+  const { dynamicTaskNameParam } = draft.definition;
+  if (!isBlank(dynamicTaskNameParam)) return { ...draft.base, type: 'DYNAMIC', nameParameter: dynamicTaskNameParam };
+  const path = childPath(draft.path, 'dynamicTaskNameParam');
+  return report(compilation, 'VALIDATION_FAILED', 'a DYNAMIC needs a dynamicTaskNameParam', path);
+};
+
+const compileTask =
+  (type: SystemTaskType | WaitingTaskType): Compile =>
+  (draft, compilation) =>
+    ({ ...draft.base, type, policy: policyAt(draft, compilation) }) as PlanNode;
+
+const compilePlain =
+  (type: 'SET_VARIABLE' | 'TERMINATE' | 'NOOP'): Compile =>
+  (draft) => ({ ...draft.base, type });
+
+const COMPILERS: Readonly<Record<TaskType | 'UNSUPPORTED', Compile>> = {
+  SIMPLE: compileWorker,
+  DYNAMIC: compileDynamic,
+  INLINE: compileTask('INLINE'),
+  LAMBDA: compileTask('LAMBDA'),
+  JSON_JQ_TRANSFORM: compileTask('JSON_JQ_TRANSFORM'),
+  WAIT: compileTask('WAIT'),
+  YIELD: compileTask('YIELD'),
+  SWITCH: compileSwitch,
+  DECISION: compileSwitch,
+  FORK_JOIN: compileFork,
+  FORK_JOIN_DYNAMIC: compileDynamicFork,
+  JOIN: compileJoin,
+  EXCLUSIVE_JOIN: compileExclusiveJoin,
+  DO_WHILE: compileLoop,
+  SET_VARIABLE: compilePlain('SET_VARIABLE'),
+  TERMINATE: compilePlain('TERMINATE'),
+  NOOP: compilePlain('NOOP'),
+  UNSUPPORTED: (draft) => ({ ...draft.base, type: 'UNSUPPORTED', declaredType: draft.definition.type }),
+};
+
+/** Compiles one node with all below it. Undefined, with the problems added, when it cannot be built. */
+export const compileNode: Compile = (draft, compilation) =>
+  COMPILERS[executedTypeOf(draft.definition.type)](draft, compilation);

@@ -1,0 +1,65 @@
+import { err, ok, type Result } from '../kernel/result.ts';
+import { compileSequence, newCompilation } from './compile-sequence.ts';
+import type { DefinitionProblem } from './definition-problem.ts';
+import { PROBLEMS_MAX } from './limits.ts';
+import type { Plan, PlanNode } from './plan.ts';
+import type { TaskDefinition } from './task-definition.ts';
+import { compiledOrProblems } from './templates.ts';
+import type { WorkflowDefinition } from './workflow-definition.ts';
+
+const MS_PER_SECOND = 1_000;
+
+/** A definition and the task definitions it names, by name: what a run pins. */
+export type CompilableBundle = Readonly<{
+  workflow: WorkflowDefinition;
+  taskDefinitions: Readonly<Record<string, TaskDefinition>>;
+}>;
+
+const refsWaitedFor = (node: PlanNode, nodes: ReadonlyMap<string, PlanNode>): readonly string[] => {
+  if (node.type === 'EXCLUSIVE_JOIN') return node.joinOn;
+  if (node.type !== 'JOIN') return [];
+  if (node.joinOn.length > 0) return node.joinOn;
+  const fork = node.fork === undefined ? undefined : nodes.get(node.fork);
+  return fork?.type === 'FORK_JOIN' ? fork.branches.flatMap((branch) => branch.nodes.at(-1)?.ref ?? []) : [];
+};
+
+const waitedForBy = (nodes: ReadonlyMap<string, PlanNode>): ReadonlyMap<string, readonly string[]> => {
+  const joins = new Map<string, string[]>();
+  for (const node of nodes.values()) {
+    for (const ref of new Set(refsWaitedFor(node, nodes))) {
+      const waiting = joins.get(ref);
+      if (waiting === undefined) joins.set(ref, [node.ref]);
+      else waiting.push(node.ref);
+    }
+  }
+  return joins;
+};
+
+/**
+ * Builds the plan of a bundle; `hash` is the bundle's and names the plan. It finds only what makes a plan impossible, so that
+ * a stored definition is never judged by rules that came later: those are in `checkDefinition`, asked at registration.
+ * Problems: DUPLICATE_REFERENCE, INVALID_GRAPH (fork without its join, join without a fork, empty loop or fork),
+ * EXPRESSION_INVALID (a `${…}` that does not parse), VALIDATION_FAILED (a chooser without an expression).
+ */
+export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan, readonly DefinitionProblem[]> => {
+  const { workflow, taskDefinitions } = bundle;
+  const compilation = newCompilation(workflow.dialect, taskDefinitions, []);
+  const { nodes, problems } = compilation;
+  const root = compileSequence(workflow.tasks, { path: 'tasks', owner: { kind: 'root' }, loops: [] }, compilation);
+  const outputParameters =
+    workflow.outputParameters === undefined
+      ? undefined
+      : compiledOrProblems(workflow.outputParameters, 'outputParameters', problems);
+  if (problems.length > 0) return err(problems.slice(0, PROBLEMS_MAX));
+  return ok({
+    hash,
+    dialect: workflow.dialect,
+    definition: workflow,
+    root,
+    nodes,
+    waitedForBy: waitedForBy(nodes),
+    outputParameters,
+    timeoutMs: workflow.timeoutSeconds * MS_PER_SECOND,
+    timeoutPolicy: workflow.timeoutPolicy,
+  });
+};

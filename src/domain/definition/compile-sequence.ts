@@ -1,0 +1,85 @@
+import { childPath } from '../kernel/value-path.ts';
+import { type Compilation, type NodeBase, report } from './compilation.ts';
+import { compileNode } from './compile-node.ts';
+import type { PlanNode, Sequence, SequenceOwner } from './plan.ts';
+import type { TaskDefinition } from './task-definition.ts';
+import { compiledOrProblems, withLiteral } from './templates.ts';
+import type { Dialect, TaskNodeDefinition } from './workflow-definition.ts';
+
+const MS_PER_SECOND = 1_000;
+
+type Place = Readonly<{ path: string; owner: SequenceOwner; loops: readonly string[] }>;
+
+export const newCompilation = (
+  dialect: Dialect,
+  taskDefinitions: Readonly<Record<string, TaskDefinition>>,
+  refsTaken: Iterable<string>,
+): Compilation => {
+  const compilation: Compilation = {
+    dialect,
+    taskDefinitions,
+    problems: [],
+    nodes: new Map(),
+    refs: new Set(refsTaken),
+    compileNested: (nodes, path, owner, loops) =>
+      nodes.length === 0 ? undefined : compileSequence(nodes, { path, owner, loops }, compilation),
+  };
+  return compilation;
+};
+
+/**
+ * Compiles nodes that run one after the other. A node that cannot be built is left out, its problem added: who asked looks
+ * at the problems before at the sequence.
+ */
+export const compileSequence = (
+  definitions: readonly TaskNodeDefinition[],
+  place: Place,
+  compilation: Compilation,
+): Sequence => {
+  const nodes: PlanNode[] = [];
+  const sequence: Sequence = { owner: place.owner, nodes };
+  for (const [index, definition] of definitions.entries()) {
+    const path = childPath(place.path, index);
+    const isNew = claimRef(definition.taskReferenceName, path, compilation);
+    const base = baseOf(definition, path, { sequence, index, loops: place.loops }, compilation);
+    const node = base && compileNode({ definition, path, siblings: definitions, base }, compilation);
+    if (node === undefined || !isNew) continue;
+    nodes.push(node);
+    compilation.nodes.set(node.ref, node);
+  }
+  return sequence;
+};
+
+const claimRef = (ref: string, path: string, compilation: Compilation): boolean => {
+  const isNew = !compilation.refs.has(ref);
+  compilation.refs.add(ref);
+  if (!isNew) {
+    const message = `the reference "${ref}" is used more than once in this definition`;
+    report(compilation, 'DUPLICATE_REFERENCE', message, childPath(path, 'taskReferenceName'));
+  }
+  return isNew;
+};
+
+const baseOf = (
+  definition: TaskNodeDefinition,
+  path: string,
+  at: Pick<NodeBase, 'sequence' | 'index' | 'loops'>,
+  compilation: Compilation,
+): NodeBase | undefined => {
+  const inputPath = childPath(path, 'inputParameters');
+  const input = compiledOrProblems(definition.inputParameters, inputPath, compilation.problems);
+  return {
+    ref: definition.taskReferenceName,
+    name: definition.name,
+    // What does not parse has added its problem, and a compilation with problems gives no plan.
+    input: withData(input ?? { kind: 'constant', value: {} }, definition),
+    optional: definition.optional,
+    permissive: definition.permissive,
+    startDelayMs: definition.startDelaySeconds * MS_PER_SECOND,
+    ...at,
+    definition,
+  };
+};
+
+const withData = (input: NodeBase['input'], { literalInput }: TaskNodeDefinition): NodeBase['input'] =>
+  literalInput === undefined ? input : withLiteral(input, literalInput);

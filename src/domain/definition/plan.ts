@@ -1,0 +1,128 @@
+import type { CompiledTemplate } from '../expression/parse-template.ts';
+import type { TaskPolicy } from './task-definition.ts';
+import type {
+  Dialect,
+  OperatorType,
+  SystemTaskType,
+  TaskNodeDefinition,
+  WaitingTaskType,
+  WorkflowDefinition,
+  WorkflowTimeoutPolicy,
+} from './workflow-definition.ts';
+
+/** Where a list of nodes hangs: what happens when its last node has settled is the owner's business. */
+export type SequenceOwner =
+  | Readonly<{ kind: 'root' }>
+  | Readonly<{ kind: 'case'; node: string }>
+  | Readonly<{ kind: 'branch'; node: string; index: number }>
+  | Readonly<{ kind: 'body'; node: string }>;
+
+/** Nodes that run one after the other. Never empty, except the root of a plan that only data fills. */
+export type Sequence = Readonly<{ owner: SequenceOwner; nodes: readonly PlanNode[] }>;
+
+/** How a script or value decides: the forms of SWITCH, DECISION, DO_WHILE and JOIN. */
+export type Chooser =
+  /** The value of one resolved input, as text. */
+  | Readonly<{ kind: 'input'; name: string }>
+  /** A template that gives the value. */
+  | Readonly<{ kind: 'template'; template: CompiledTemplate }>
+  /** JavaScript over `$`. */
+  | Readonly<{ kind: 'script'; source: string }>
+  /** The comparison grammar. */
+  | Readonly<{ kind: 'condition'; source: string }>;
+
+type NodeBase = Readonly<{
+  ref: string;
+  name: string;
+  /** inputParameters, compiled once. */
+  input: CompiledTemplate;
+  optional: boolean;
+  permissive: boolean;
+  startDelayMs: number;
+  /** The sequence it stands in and its place there. */
+  sequence: Sequence;
+  index: number;
+  /** Refs of the DO_WHILEs around it, outermost first: one iteration suffix each. */
+  loops: readonly string[];
+  definition: TaskNodeDefinition;
+}>;
+
+export type WorkerNode = NodeBase &
+  Readonly<{ type: 'SIMPLE'; policy: TaskPolicy; inputTemplate: CompiledTemplate | undefined }>;
+/** Its task definition is known at run time only; `overrides` of the node still count. */
+export type DynamicNode = NodeBase & Readonly<{ type: 'DYNAMIC'; nameParameter: string }>;
+export type SystemNode = NodeBase & Readonly<{ type: SystemTaskType; policy: TaskPolicy }>;
+export type WaitingNode = NodeBase & Readonly<{ type: WaitingTaskType; policy: TaskPolicy }>;
+export type SwitchNode = NodeBase &
+  Readonly<{
+    type: 'SWITCH' | 'DECISION';
+    chooser: Chooser;
+    /** A case without tasks maps to undefined: it is taken and does nothing. */
+    cases: ReadonlyMap<string, Sequence | undefined>;
+    fallback: Sequence | undefined;
+  }>;
+export type ForkNode = NodeBase & Readonly<{ type: 'FORK_JOIN'; branches: readonly Sequence[]; join: string }>;
+export type DynamicForkNode = NodeBase & Readonly<{ type: 'FORK_JOIN_DYNAMIC'; join: string }>;
+export type JoinNode = NodeBase &
+  Readonly<{
+    type: 'JOIN';
+    /** Refs waited for; empty: the last task of every branch of `fork`. */
+    joinOn: readonly string[];
+    /** The fork right before it; undefined only where joinOn names what is waited for. */
+    fork: string | undefined;
+    /** Orkes' join script. */
+    script: string | undefined;
+  }>;
+export type ExclusiveJoinNode = NodeBase &
+  Readonly<{
+    type: 'EXCLUSIVE_JOIN';
+    joinOn: readonly string[];
+    fallbacks: readonly string[];
+    fork: string | undefined;
+  }>;
+export type LoopNode = NodeBase &
+  Readonly<{
+    type: 'DO_WHILE';
+    body: Sequence;
+    condition: Chooser | undefined;
+    /** The script or condition looks into outputs of earlier iterations, beyond their number. */
+    readsHistory: boolean;
+    items: CompiledTemplate | undefined;
+    /** Iterations kept in the output; undefined: all. A template may give it too: then it is an input named keepLastN. */
+    keepLastN: number | undefined;
+  }>;
+export type PlainOperatorNode = NodeBase & Readonly<{ type: 'SET_VARIABLE' | 'TERMINATE' | 'NOOP' }>;
+/** A Conductor type that this version does not execute: it fails when it is reached, naming its type. */
+export type UnsupportedNode = NodeBase & Readonly<{ type: 'UNSUPPORTED'; declaredType: string }>;
+
+export type PlanNode =
+  | WorkerNode
+  | DynamicNode
+  | SystemNode
+  | WaitingNode
+  | SwitchNode
+  | ForkNode
+  | DynamicForkNode
+  | JoinNode
+  | ExclusiveJoinNode
+  | LoopNode
+  | PlainOperatorNode
+  | UnsupportedNode;
+
+export type PlanNodeType = PlanNode['type'];
+export type { OperatorType };
+
+/** A definition compiled: all that `decide` reads, nothing parsed twice. */
+export type Plan = Readonly<{
+  hash: string;
+  dialect: Dialect;
+  definition: WorkflowDefinition;
+  root: Sequence;
+  /** Every node, at any depth, by ref. */
+  nodes: ReadonlyMap<string, PlanNode>;
+  /** Refs of the joins that wait for a ref, by that ref. */
+  waitedForBy: ReadonlyMap<string, readonly string[]>;
+  outputParameters: CompiledTemplate | undefined;
+  timeoutMs: number;
+  timeoutPolicy: WorkflowTimeoutPolicy;
+}>;

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../kernel/json.ts';
+
+export type RetryLogic = 'FIXED' | 'LINEAR_BACKOFF' | 'EXPONENTIAL_BACKOFF';
+export type TaskTimeoutPolicy = 'RETRY' | 'TIME_OUT_WF' | 'ALERT_ONLY';
+
+/** How the engine treats the attempts of a task: every value explicit, durations in milliseconds, 0 meaning none. */
+export type TaskPolicy = Readonly<{
+  /** Attempts after the first. */
+  retryCount: number;
+  retryLogic: RetryLogic;
+  retryDelayMs: number;
+  /** Base of the exponential, factor of the linear back-off. */
+  backoffScaleFactor: number;
+  maxRetryDelayMs: number;
+  /** Share of the delay that chance may add or take, 0 to 1. */
+  jitterShare: number;
+  /** Milliseconds that chance may add (Conductor's backoffJitterMs). */
+  jitterMs: number;
+  /** A failure whose reason contains one of these ends retrying. */
+  nonRetryableErrors: readonly string[];
+  scheduleToStartMs: number;
+  startToCloseMs: number;
+  scheduleToCloseMs: number;
+  /** Lease length without a heartbeat. */
+  heartbeatMs: number;
+  timeoutPolicy: TaskTimeoutPolicy;
+}>;
+
+/** Reusable settings of a task, as stored: explicit, so that it means the same at both doors. */
+export type TaskDefinition = Readonly<{
+  name: string;
+  description?: string;
+  ownerEmail?: string;
+  policy: TaskPolicy;
+  /** Leased at once over all runs; 0: no limit. */
+  concurrentExecLimit: number;
+  inputTemplate: JsonObject;
+  /** Fields that are stored and shown but have no effect in this version, as the user wrote them. */
+  extra: JsonObject;
+}>;

@@ -1,0 +1,123 @@
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import type { RetryLogic, TaskDefinition, TaskTimeoutPolicy } from './task-definition.ts';
+
+/** Steps that the decider resolves itself; they are never queued. */
+export type OperatorType =
+  | 'SWITCH'
+  | 'DECISION'
+  | 'FORK_JOIN'
+  | 'FORK_JOIN_DYNAMIC'
+  | 'JOIN'
+  | 'EXCLUSIVE_JOIN'
+  | 'DO_WHILE'
+  | 'SET_VARIABLE'
+  | 'TERMINATE'
+  | 'NOOP';
+
+/** Steps that a worker leases. */
+export type WorkerTaskType = 'SIMPLE' | 'DYNAMIC';
+
+/** Steps that the server runs outside the pass. */
+export type SystemTaskType = 'INLINE' | 'LAMBDA' | 'JSON_JQ_TRANSFORM';
+
+/** Steps that wait for the clock or for a signal. */
+export type WaitingTaskType = 'WAIT' | 'YIELD';
+
+export type TaskType = OperatorType | WorkerTaskType | SystemTaskType | WaitingTaskType;
+
+/** Known by Conductor's definitions, not executed by this version: such a node registers at /api and fails when reached. */
+export type UnsupportedTaskType = string & { readonly unsupported?: never };
+
+/** How `null` reads inside a longer text, and which defaults absent fields were given. */
+export type Dialect = 'v1' | 'conductor';
+
+export type RetryOverrides = Readonly<{
+  retryCount?: number;
+  retryLogic?: RetryLogic;
+  retryDelaySeconds?: number;
+  backoffScaleFactor?: number;
+  maxRetryDelaySeconds?: number;
+  jitter?: number;
+  backoffJitterMs?: number;
+  nonRetryableErrors?: readonly string[];
+  scheduleToStartTimeout?: number;
+  startToCloseTimeout?: number;
+  totalTimeout?: number;
+  heartbeatTimeout?: number;
+  timeoutPolicy?: TaskTimeoutPolicy;
+}>;
+
+/** One step of a definition, as stored. Children are nested; a definition is a tree. */
+export type TaskNodeDefinition = Readonly<{
+  name: string;
+  taskReferenceName: string;
+  /** A TaskType, or a Conductor type that this version does not execute. */
+  type: string;
+  inputParameters: JsonObject;
+  optional: boolean;
+  permissive: boolean;
+  startDelaySeconds: number;
+  overrides: RetryOverrides;
+  /** Input that data gave a branch of a dynamic fork: laid over inputParameters, and never searched for expressions. */
+  literalInput?: JsonObject;
+  taskDefinition?: TaskDefinition;
+  domain?: string;
+  description?: string;
+  /** SWITCH, DECISION */
+  evaluatorType?: string;
+  expression?: string;
+  caseValueParam?: string;
+  caseExpression?: string;
+  decisionCases?: Readonly<Record<string, readonly TaskNodeDefinition[]>>;
+  defaultCase?: readonly TaskNodeDefinition[];
+  /** FORK_JOIN */
+  forkTasks?: readonly (readonly TaskNodeDefinition[])[];
+  /** FORK_JOIN_DYNAMIC */
+  dynamicForkTasksParam?: string;
+  dynamicForkTasksInputParamName?: string;
+  dynamicForkJoinTasksParam?: string;
+  /** JOIN, EXCLUSIVE_JOIN */
+  joinOn?: readonly string[];
+  defaultExclusiveJoinTask?: readonly string[];
+  /** DO_WHILE */
+  loopCondition?: string;
+  loopOver?: readonly TaskNodeDefinition[];
+  /** Template or list that a DO_WHILE walks over. */
+  items?: JsonValue;
+  keepLastN?: number;
+  /** DYNAMIC */
+  dynamicTaskNameParam?: string;
+  /** LAMBDA */
+  scriptExpression?: string;
+  /** Stored and shown, without effect in this version. */
+  extra: JsonObject;
+}>;
+
+export type WorkflowTimeoutPolicy = 'TIME_OUT_WF' | 'ALERT_ONLY';
+
+/** What the user registered, made explicit: absent fields were filled by the door it came through. */
+export type WorkflowDefinition = Readonly<{
+  dialect: Dialect;
+  name: string;
+  version: number;
+  description?: string;
+  ownerEmail?: string;
+  tasks: readonly TaskNodeDefinition[];
+  inputParameters: readonly string[];
+  inputTemplate: JsonObject;
+  /** Absent: the output of the last task is the output of the run. */
+  outputParameters?: JsonObject;
+  variables: JsonObject;
+  inputSchema?: JsonValue;
+  outputSchema?: JsonValue;
+  enforceSchema: boolean;
+  timeoutSeconds: number;
+  timeoutPolicy: WorkflowTimeoutPolicy;
+  failureWorkflow: string;
+  failureWorkflowVersion?: number;
+  restartable: boolean;
+  tags: readonly string[];
+  metadata: JsonObject;
+  /** Stored and shown, without effect in this version. */
+  extra: JsonObject;
+}>;

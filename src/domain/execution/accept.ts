@@ -1,0 +1,148 @@
+import type { Instant } from '../kernel/brand.ts';
+import { err, ok, type Result } from '../kernel/result.ts';
+import type { WorkflowEvent } from './events.ts';
+import { closing } from './outcome.ts';
+import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
+import { type ExecutionState, isOpen, type TaskEntry } from './state.ts';
+import { isClosedExecution } from './statuses.ts';
+import { keyOf } from './task-key.ts';
+
+type Answer = Result<readonly WorkflowEvent[], Rejection>;
+type RequestOf<T extends ExecutionRequest['type']> = Extract<ExecutionRequest, { type: T }>;
+
+/** Signals that may wait for a task of one run at a time. */
+export const SIGNALS_BUFFERED_MAX = 10_000;
+
+/** Turns what an outsider asks into facts, or refuses it. Changes nothing itself. */
+export const accept = (state: ExecutionState, request: ExecutionRequest, now: Instant): Answer => {
+  if (request.type === 'Retry') return retry(state, request, now);
+  if (!isOpen(state)) {
+    return reject('TERMINAL_STATE', `The execution has ended: ${state.lifecycle.status}.`);
+  }
+  switch (request.type) {
+    case 'SettleTask':
+      return settleTask(state, request.outcome, now);
+    case 'Signal':
+      return signal(state, request, now);
+    case 'Pause':
+      return pause(state, request, now);
+    case 'Resume':
+      return resume(state, request, now);
+    case 'Terminate':
+      return ok([
+        {
+          type: 'ExecutionClosed',
+          at: now,
+          status: 'TERMINATED',
+          output: {},
+          by: request.by,
+          reason: request.reason ?? 'terminated by an operator',
+        },
+      ]);
+    case 'PassExecutionDeadline':
+      return passDeadline(state, now);
+    default:
+      return request satisfies never;
+  }
+};
+
+const reject = (code: Rejection['code'], message: string): Answer => err({ code, message });
+
+const settleTask = (state: ExecutionState, outcome: TaskOutcome, now: Instant): Answer => {
+  const entry = state.tasks.get(keyOf(outcome));
+  if (entry?.phase.kind !== 'attempt' || entry.attempt !== outcome.attempt) {
+    return reject('LEASE_LOST', `Attempt ${outcome.attempt} of ${keyOf(outcome)} is not open.`);
+  }
+  return ok([closing(state, entry, outcome, now)]);
+};
+
+const isWaiting = (entry: TaskEntry): boolean =>
+  entry.phase.kind === 'attempt' && (entry.node.type === 'WAIT' || entry.node.type === 'YIELD');
+
+const firstBlocked = (state: ExecutionState, ref: string | undefined): TaskEntry | undefined => {
+  if (ref !== undefined) {
+    const named = state.tasks.get(ref);
+    if (named !== undefined && isWaiting(named)) return named;
+  }
+  let first: TaskEntry | undefined;
+  for (const entry of state.tasks.values()) {
+    if (!isWaiting(entry) || (ref !== undefined && entry.node.ref !== ref)) continue;
+    if (first === undefined || entry.seq < first.seq) first = entry;
+  }
+  return first;
+};
+
+const signal = (state: ExecutionState, request: RequestOf<'Signal'>, now: Instant): Answer => {
+  const entry = firstBlocked(state, request.ref);
+  if (entry === undefined) return bufferSignal(state, request, now);
+  if (entry.phase.kind !== 'attempt') return reject('INVALID_STATE', `${entry.key} waits for nothing.`);
+  const { ref, iteration } = entry.phase.scheduled;
+  return ok([
+    closing(
+      state,
+      entry,
+      {
+        ref,
+        iteration,
+        attempt: entry.attempt,
+        status: request.status,
+        output: request.output,
+        workerId: request.by,
+        startedAt: entry.scheduledAt,
+      },
+      now,
+    ),
+  ]);
+};
+
+/** A signal may come before its wait: it is kept for the next task of that ref. */
+const bufferSignal = (state: ExecutionState, request: RequestOf<'Signal'>, now: Instant): Answer => {
+  const { ref } = request;
+  if (ref === undefined) return reject('INVALID_STATE', 'No task of this execution waits for a signal.');
+  const node = state.plan.nodes.get(ref);
+  if (node?.type !== 'WAIT' && node?.type !== 'YIELD') {
+    return reject('NOT_FOUND', `No task ${ref} of this execution waits for signals.`);
+  }
+  if (node.loops.length === 0 && state.tasks.has(ref)) {
+    return reject('INVALID_STATE', `Task ${ref} has ended and does not wait again.`);
+  }
+  if (state.signals.length >= SIGNALS_BUFFERED_MAX) {
+    return reject('LIMIT_EXCEEDED', `${SIGNALS_BUFFERED_MAX} signals wait for tasks of this execution already.`);
+  }
+  return ok([{ type: 'SignalBuffered', at: now, ref, output: request.output, status: request.status }]);
+};
+
+const pause = (state: ExecutionState, request: RequestOf<'Pause'>, now: Instant): Answer =>
+  state.lifecycle.status === 'PAUSED'
+    ? reject('INVALID_STATE', 'The execution is paused already.')
+    : ok([{ type: 'ExecutionPaused', at: now, by: request.by, ...reasonOf(request) }]);
+
+const resume = (state: ExecutionState, request: RequestOf<'Resume'>, now: Instant): Answer =>
+  state.lifecycle.status === 'RUNNING'
+    ? reject('INVALID_STATE', 'The execution is not paused.')
+    : ok([{ type: 'ExecutionResumed', at: now, by: request.by, ...reasonOf(request) }]);
+
+const reasonOf = (request: Readonly<{ reason?: string }>): { reason?: string } =>
+  request.reason === undefined ? {} : { reason: request.reason };
+
+const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant): Answer => {
+  const { lifecycle } = state;
+  if (lifecycle.status === 'NEW' || !isClosedExecution(lifecycle.status)) {
+    return reject('INVALID_STATE', 'Only an execution that has failed can be retried.');
+  }
+  if (lifecycle.status === 'COMPLETED') return reject('INVALID_STATE', 'A completed execution has nothing to retry.');
+  return ok([{ type: 'ExecutionRetried', at: now, by: request.by, ...reasonOf(request) }]);
+};
+
+const passDeadline = (state: ExecutionState, now: Instant): Answer => {
+  if (state.plan.timeoutPolicy === 'ALERT_ONLY') return ok([{ type: 'ExecutionDeadlineMissed', at: now }]);
+  return ok([
+    {
+      type: 'ExecutionClosed',
+      at: now,
+      status: 'TIMED_OUT',
+      output: {},
+      reason: `The execution did not end within ${state.plan.timeoutMs} ms.`,
+    },
+  ]);
+};

@@ -1,0 +1,143 @@
+import { taskIdOf } from '../kernel/brand.ts';
+import { invariant } from '../kernel/invariant.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { registry } from '../tasks/registry.ts';
+import type { Command, QueuedFamily } from './commands.ts';
+import { attemptTimers, executionTimer } from './deadlines.ts';
+import type { ExecutionClosed, TaskClosed, WorkflowEvent } from './events.ts';
+import type { ExecutionState, TaskEntry } from './state.ts';
+import { keyOf } from './task-key.ts';
+
+/** The effects that one fact owes, from the state right after it. No fact without its effect, no effect without its fact. */
+export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readonly Command[] => {
+  switch (event.type) {
+    case 'ExecutionStarted':
+      return executionTimer(state);
+    case 'TaskScheduled':
+      return openings(state, entryOf(state, event));
+    case 'TaskClosed':
+      return closings(state, event);
+    case 'ExecutionPaused':
+      return [{ type: 'ProjectExecution', status: 'PAUSED', at: event.at }];
+    case 'ExecutionResumed':
+      return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }];
+    case 'ExecutionRetried':
+      return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }, ...executionTimer(state)];
+    case 'ExecutionClosed':
+      return endings(state, event);
+    case 'TaskDeadlineMissed':
+    case 'TaskRefused':
+    case 'OperatorResolved':
+    case 'OperatorOpened':
+    case 'OperatorClosed':
+    case 'LoopIterated':
+    case 'SignalBuffered':
+    case 'ExecutionDeadlineMissed':
+      return [];
+    default:
+      return event satisfies never;
+  }
+};
+
+const entryOf = (state: ExecutionState, slot: Readonly<{ ref: string; iteration: number }>): TaskEntry => {
+  const entry = state.tasks.get(keyOf(slot));
+  invariant(entry !== undefined, `no task ${keyOf(slot)}`);
+  return entry;
+};
+
+/** What an open attempt needs: its queue row and its timers. Also what `resume` finds owed for it. */
+export const openings = (state: ExecutionState, entry: TaskEntry): readonly Command[] => {
+  const { phase, node } = entry;
+  invariant(phase.kind === 'attempt', `${entry.key} has no open attempt`);
+  const { scheduled, policy, seq } = phase;
+  return [
+    {
+      type: 'EnqueueTask',
+      taskId: taskIdOf(state.executionId, seq),
+      ref: scheduled.ref,
+      iteration: scheduled.iteration,
+      attempt: scheduled.attempt,
+      family: registry[node.type].family as QueuedFamily,
+      taskType: scheduled.taskType,
+      taskName: scheduled.taskName,
+      queue: scheduled.queue,
+      priority: state.started?.priority ?? 0,
+      input: scheduled.input,
+      visibleAt: scheduled.visibleAt,
+      scheduledAt: scheduled.at,
+      heartbeatMs: policy.heartbeatMs,
+      startToCloseMs: policy.startToCloseMs,
+      alertOnly: policy.timeoutPolicy === 'ALERT_ONLY',
+    },
+    ...attemptTimers(scheduled, policy),
+  ];
+};
+
+const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] => {
+  const entry = entryOf(state, event);
+  const slot = { ref: event.ref, iteration: event.iteration, attempt: event.attempt };
+  return [
+    {
+      type: 'CloseTask',
+      taskId: taskIdOf(state.executionId, entry.seq),
+      ...slot,
+      status: event.status,
+      taskType: entry.node.definition.type,
+      taskName: entry.taskName,
+      scheduledAt: entry.scheduledAt,
+      endedAt: event.at,
+      ...(event.startedAt === undefined ? {} : { startedAt: event.startedAt }),
+      ...(event.workerId === undefined ? {} : { workerId: event.workerId }),
+      ...(event.reason === undefined ? {} : { reason: event.reason }),
+    },
+    ...(entry.timed ? [{ type: 'CancelTimers' as const, ...slot }] : []),
+  ];
+};
+
+const endings = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => [
+  { type: 'CancelOpenWork', at: event.at },
+  {
+    type: 'ProjectExecution',
+    status: event.status,
+    at: event.at,
+    output: event.output,
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
+    ...(event.failedTask === undefined ? {} : { failedTask: event.failedTask }),
+  },
+  ...failureWorkflow(state, event),
+];
+
+/** Started once when a run fails or times out by itself, never for itself; terminating asks for none. */
+const failureWorkflow = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => {
+  const { definition } = state.plan;
+  const failed = event.status === 'FAILED' || event.status === 'TIMED_OUT';
+  if (!failed || definition.failureWorkflow === '' || state.started?.failedExecutionId !== undefined) return [];
+  return [
+    {
+      type: 'PublishMessage',
+      topic: 'start-failure-workflow',
+      dedupKey: `${state.executionId}/failure/${state.seq}`,
+      orderingKey: state.executionId,
+      payload: failurePayload(state, event),
+    },
+  ];
+};
+
+const failurePayload = (state: ExecutionState, event: ExecutionClosed): JsonObject => {
+  const { definition } = state.plan;
+  const failedTask = event.failedTask === undefined ? undefined : state.tasks.get(event.failedTask);
+  return {
+    name: definition.failureWorkflow,
+    version: definition.failureWorkflowVersion ?? null,
+    correlationId: state.started?.correlationId ?? null,
+    input: {
+      ...state.started?.input,
+      workflowId: state.executionId,
+      workflowType: definition.name,
+      workflowVersion: definition.version,
+      reason: event.reason ?? null,
+      failureStatus: event.status,
+      failureTaskId: failedTask === undefined ? null : taskIdOf(state.executionId, failedTask.seq),
+    },
+  };
+};

@@ -1,0 +1,72 @@
+import type { Instant, TaskId } from '../kernel/brand.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import type { DeadlineKind, TaskSlot } from './events.ts';
+import type { AttemptStatus, ExecutionStatus } from './statuses.ts';
+
+/** The four families of design.md; each task type is in exactly one, and only three of them are ever queued. */
+export type QueuedFamily = 'worker' | 'system' | 'waiting';
+
+/** What a timer ends when it fires. A heartbeat has no timer: its deadline is the lease of the queue row. */
+export type TimerPurpose = 'WAIT' | 'EXECUTION' | Exclude<DeadlineKind, 'HEARTBEAT'>;
+
+/** An effect owed to the store because of one fact; carried out in the transaction that appends the fact. */
+export type Command =
+  | Readonly<
+      TaskSlot & {
+        type: 'EnqueueTask';
+        taskId: TaskId;
+        attempt: number;
+        family: QueuedFamily;
+        taskType: string;
+        taskName: string;
+        queue: string;
+        priority: number;
+        input: JsonValue;
+        visibleAt: Instant;
+        scheduledAt: Instant;
+        heartbeatMs: number;
+        /** Armed as a timer when the first lease is taken; 0: none. */
+        startToCloseMs: number;
+        /** The policy of its deadlines is ALERT_ONLY: they end nothing, so their timers must not close the mailbox. */
+        alertOnly: boolean;
+      }
+    >
+  | Readonly<
+      TaskSlot & {
+        type: 'CloseTask';
+        taskId: TaskId;
+        attempt: number;
+        status: AttemptStatus;
+        taskType: string;
+        taskName: string;
+        scheduledAt: Instant;
+        startedAt?: Instant;
+        endedAt: Instant;
+        workerId?: string;
+        reason?: string;
+      }
+    >
+  /** The run ended: every open attempt, timer and buffered work of it goes. */
+  | Readonly<{ type: 'CancelOpenWork'; at: Instant }>
+  | Readonly<
+      TaskSlot & { type: 'ArmTimer'; attempt: number; purpose: TimerPurpose; fireAt: Instant; alertOnly: boolean }
+    >
+  | Readonly<TaskSlot & { type: 'CancelTimers'; attempt: number }>
+  | Readonly<{
+      type: 'ProjectExecution';
+      status: ExecutionStatus;
+      at: Instant;
+      output?: JsonObject;
+      reason?: string;
+      failedTask?: string;
+    }>
+  | Readonly<{
+      type: 'PublishMessage';
+      topic: OutboxTopic;
+      dedupKey: string;
+      orderingKey: string;
+      payload: JsonObject;
+    }>;
+
+/** Internal topics are handled in the relay's own transaction. */
+export type OutboxTopic = 'start-failure-workflow';

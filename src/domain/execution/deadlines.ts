@@ -1,0 +1,49 @@
+import type { TaskPolicy } from '../definition/task-definition.ts';
+import { addDuration } from '../kernel/time.ts';
+import type { Command } from './commands.ts';
+import type { TaskScheduled } from './events.ts';
+import type { ExecutionState } from './state.ts';
+
+type ArmTimer = Extract<Command, { type: 'ArmTimer' }>;
+
+/** Whether an attempt can ever have a timer: start-to-close is armed by the store when the first lease is taken. */
+export const isTimed = (scheduled: TaskScheduled, policy: TaskPolicy): boolean =>
+  scheduled.fireAt !== undefined ||
+  policy.scheduleToStartMs > 0 ||
+  policy.startToCloseMs > 0 ||
+  policy.scheduleToCloseMs > 0;
+
+/** The timers of an attempt that are known when it opens. */
+export const attemptTimers = (scheduled: TaskScheduled, policy: TaskPolicy): readonly ArmTimer[] => {
+  const slot = { ref: scheduled.ref, iteration: scheduled.iteration, attempt: scheduled.attempt };
+  const alertOnly = policy.timeoutPolicy === 'ALERT_ONLY';
+  const timers: ArmTimer[] = [];
+  if (scheduled.fireAt !== undefined) {
+    timers.push({ type: 'ArmTimer', ...slot, purpose: 'WAIT', fireAt: scheduled.fireAt, alertOnly: false });
+  }
+  if (policy.scheduleToStartMs > 0) {
+    const fireAt = addDuration(scheduled.visibleAt, policy.scheduleToStartMs);
+    timers.push({ type: 'ArmTimer', ...slot, purpose: 'SCHEDULE_TO_START', fireAt, alertOnly });
+  }
+  if (policy.scheduleToCloseMs > 0) {
+    const fireAt = addDuration(scheduled.firstScheduledAt, policy.scheduleToCloseMs);
+    timers.push({ type: 'ArmTimer', ...slot, purpose: 'SCHEDULE_TO_CLOSE', fireAt, alertOnly });
+  }
+  return timers;
+};
+
+/** The deadline of the run itself belongs to no task: its slot is empty. */
+export const executionTimer = (state: ExecutionState): readonly ArmTimer[] => {
+  if (state.plan.timeoutMs === 0 || state.deadlineFrom === undefined || state.executionDeadlineMissed) return [];
+  return [
+    {
+      type: 'ArmTimer',
+      ref: '',
+      iteration: 0,
+      attempt: 0,
+      purpose: 'EXECUTION',
+      fireAt: addDuration(state.deadlineFrom, state.plan.timeoutMs),
+      alertOnly: state.plan.timeoutPolicy === 'ALERT_ONLY',
+    },
+  ];
+};

@@ -1,0 +1,64 @@
+import type { Instant } from '../kernel/brand.ts';
+import type { DecisionEnvironment } from '../tasks/task-semantics.ts';
+import type { Command } from './commands.ts';
+import { commandsFor } from './commands-for.ts';
+import type { SequencedEvent, WorkflowEvent } from './events.ts';
+import { applyEvent } from './evolve.ts';
+import { nextEvent } from './next-event.ts';
+import { copyState, type ExecutionState } from './state.ts';
+
+/** Facts that one decision may chain; at the bound the pass commits and asks for another. */
+export const DECISION_EVENTS_MAX = 10_000;
+
+export type Decision = Readonly<{
+  events: readonly SequencedEvent[];
+  commands: readonly Command[];
+  /** The bound was reached: another pass is needed. */
+  more: boolean;
+  /** Task definitions to load before the decision can go on; decide again with them. */
+  needs: readonly string[];
+}>;
+
+/** Folds facts that were accepted into a state the caller owns, and names their effects. */
+export const applyAccepted = (state: ExecutionState, accepted: readonly WorkflowEvent[]): Decision => {
+  const events: SequencedEvent[] = [];
+  const commands: Command[] = [];
+  for (const event of accepted) {
+    applyEvent(state, event);
+    events.push({ seq: state.seq, event });
+    commands.push(...commandsFor(state, event));
+  }
+  return { events, commands, more: false, needs: [] };
+};
+
+/**
+ * Derives what follows by the engine's own rules into a state that the caller owns: one fact, folded, and a look again,
+ * until nothing is due. Deciding the decided yields nothing. A paused run decides nothing.
+ */
+export const decideOwned = (
+  state: ExecutionState,
+  environment: DecisionEnvironment,
+  now: Instant,
+  eventsMax: number = DECISION_EVENTS_MAX,
+): Decision => {
+  const events: SequencedEvent[] = [];
+  const commands: Command[] = [];
+  while (state.lifecycle.status === 'RUNNING') {
+    if (events.length >= eventsMax) return { events, commands, more: true, needs: [] };
+    const due = nextEvent(state, environment, now);
+    if (due === undefined) break;
+    if (due.type === 'needsTaskDefinition') return { events, commands, more: false, needs: [due.name] };
+    applyEvent(state, due);
+    events.push({ seq: state.seq, event: due });
+    commands.push(...commandsFor(state, due));
+  }
+  return { events, commands, more: false, needs: [] };
+};
+
+/** The pure form, for callers that keep the old state: tests, replay, previews. */
+export const decide = (
+  state: ExecutionState,
+  environment: DecisionEnvironment,
+  now: Instant,
+  eventsMax: number = DECISION_EVENTS_MAX,
+): Decision => decideOwned(copyState(state), environment, now, eventsMax);

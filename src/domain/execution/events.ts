@@ -1,0 +1,188 @@
+import type { TaskPolicy } from '../definition/task-definition.ts';
+import type { TaskNodeDefinition } from '../definition/workflow-definition.ts';
+import type { ExecutionId, Instant, Namespace } from '../kernel/brand.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import type { AttemptStatus, ClosedExecutionStatus, OperatorStatus } from './statuses.ts';
+
+/** Which deadline of an attempt passed; the wire names are in the glossary. */
+export type DeadlineKind = 'SCHEDULE_TO_START' | 'START_TO_CLOSE' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
+
+/** How a closed attempt goes on: the next node, another attempt, or up the failure path. */
+export type Disposition =
+  | Readonly<{ kind: 'advance' }>
+  | Readonly<{ kind: 'retry'; visibleAt: Instant }>
+  | Readonly<{ kind: 'fail' }>
+  | Readonly<{ kind: 'timeOutExecution' }>;
+
+/** Names one occurrence of a node: `ref` carries the suffixes of the outer loops, `iteration` the innermost (0: no loop). */
+export type TaskSlot = Readonly<{ ref: string; iteration: number }>;
+
+export type ParentLink = Readonly<{ executionId: ExecutionId; ref: string; iteration: number; attempt: number }>;
+
+/** First fact of every log; everything a replay needs beside the pinned definition. */
+export type ExecutionStarted = Readonly<{
+  type: 'ExecutionStarted';
+  at: Instant;
+  namespace: Namespace;
+  definitionHash: string;
+  name: string;
+  version: number;
+  input: JsonObject;
+  variables: JsonObject;
+  priority: number;
+  correlationId?: string;
+  taskToDomain?: Readonly<Record<string, string>>;
+  parent?: ParentLink;
+  /** The run whose failure started this one; a failure workflow never starts another. */
+  failedExecutionId?: ExecutionId;
+}>;
+
+/** An attempt opened: it has exactly one row in the task queue until a TaskClosed or the end of the run. */
+export type TaskScheduled = Readonly<
+  TaskSlot & {
+    type: 'TaskScheduled';
+    at: Instant;
+    attempt: number;
+    taskType: string;
+    taskName: string;
+    queue: string;
+    input: JsonValue;
+    visibleAt: Instant;
+    /** When the first attempt of this task was scheduled: the total deadline counts from here. */
+    firstScheduledAt: Instant;
+    /** Settings of a task whose name was only known at run time; static names have theirs in the plan. */
+    policy?: TaskPolicy;
+    /** A waiting task that ends by the clock: when. */
+    fireAt?: Instant;
+  }
+>;
+
+/** An attempt ended. Legal only for the open attempt of the slot. */
+export type TaskClosed = Readonly<
+  TaskSlot & {
+    type: 'TaskClosed';
+    at: Instant;
+    attempt: number;
+    status: AttemptStatus;
+    output: JsonObject;
+    reason?: string;
+    deadline?: DeadlineKind;
+    workerId?: string;
+    startedAt?: Instant;
+    disposition: Disposition;
+  }
+>;
+
+/** A deadline whose policy is ALERT_ONLY passed; the attempt stays open. */
+export type TaskDeadlineMissed = Readonly<
+  TaskSlot & { type: 'TaskDeadlineMissed'; at: Instant; attempt: number; deadline: DeadlineKind }
+>;
+
+/** One runtime branch of a dynamic fork: whole tasks, in order, with their literal inputs already inside. */
+export type DynamicBranch = readonly TaskNodeDefinition[];
+
+/** An operator that opens and closes in one fact. Legal for a slot that has not been entered. */
+export type OperatorResolved = Readonly<
+  TaskSlot & {
+    type: 'OperatorResolved';
+    at: Instant;
+    operator: string;
+    status: OperatorStatus;
+    input: JsonValue;
+    output: JsonObject;
+    reason?: string;
+    /** SWITCH and DECISION: the label of the case taken; null for the default or for none. */
+    chosenCase?: string | null;
+    /** SET_VARIABLE: what is merged into the variables. */
+    variables?: JsonObject;
+    /** FORK_JOIN_DYNAMIC: the branches that data asked for. */
+    branches?: readonly DynamicBranch[];
+    /** TERMINATE: how the run ends. */
+    termination?: Readonly<{ status: ClosedExecutionStatus; reason?: string; output?: JsonObject }>;
+  }
+>;
+
+/** An attempt that could not even be opened: its input, name or time made no sense. Nothing was queued for it. */
+export type TaskRefused = Readonly<
+  TaskSlot & {
+    type: 'TaskRefused';
+    at: Instant;
+    attempt: number;
+    taskType: string;
+    taskName: string;
+    input: JsonValue;
+    status: 'FAILED_WITH_TERMINAL_ERROR' | 'COMPLETED_WITH_ERRORS';
+    reason: string;
+  }
+>;
+
+/** JOIN, EXCLUSIVE_JOIN or DO_WHILE was entered and stays open. A DO_WHILE begins iteration 1 with it. */
+export type OperatorOpened = Readonly<
+  TaskSlot & {
+    type: 'OperatorOpened';
+    at: Instant;
+    operator: string;
+    input: JsonValue;
+    /** DO_WHILE over a list: the list. */
+    items?: readonly JsonValue[];
+  }
+>;
+
+/** The condition of a DO_WHILE held: the body runs again. */
+export type LoopIterated = Readonly<TaskSlot & { type: 'LoopIterated'; at: Instant; next: number }>;
+
+export type OperatorClosed = Readonly<
+  TaskSlot & { type: 'OperatorClosed'; at: Instant; status: OperatorStatus; output: JsonObject; reason?: string }
+>;
+
+/** A signal that no open task waited for yet; the next WAIT, YIELD or HUMAN with that ref takes it. */
+export type SignalBuffered = Readonly<{
+  type: 'SignalBuffered';
+  at: Instant;
+  ref: string;
+  output: JsonObject;
+  status: AttemptStatus;
+}>;
+
+export type ExecutionPaused = Readonly<{ type: 'ExecutionPaused'; at: Instant; by: string; reason?: string }>;
+export type ExecutionResumed = Readonly<{ type: 'ExecutionResumed'; at: Instant; by: string; reason?: string }>;
+
+/** The run's own deadline passed and its policy is ALERT_ONLY. */
+export type ExecutionDeadlineMissed = Readonly<{ type: 'ExecutionDeadlineMissed'; at: Instant }>;
+
+/** The run ended; every attempt and operator still open is CANCELED by this fact. */
+export type ExecutionClosed = Readonly<{
+  type: 'ExecutionClosed';
+  at: Instant;
+  status: ClosedExecutionStatus;
+  output: JsonObject;
+  reason?: string;
+  /** Wire ref of the task whose failure ended the run. */
+  failedTask?: string;
+  by?: string;
+}>;
+
+/** An operator of the service reopened a failed run at its failed tasks. Legal after a failing ExecutionClosed. */
+export type ExecutionRetried = Readonly<{ type: 'ExecutionRetried'; at: Instant; by: string; reason?: string }>;
+
+export type WorkflowEvent =
+  | ExecutionStarted
+  | TaskScheduled
+  | TaskClosed
+  | TaskDeadlineMissed
+  | TaskRefused
+  | OperatorResolved
+  | OperatorOpened
+  | LoopIterated
+  | OperatorClosed
+  | SignalBuffered
+  | ExecutionPaused
+  | ExecutionResumed
+  | ExecutionDeadlineMissed
+  | ExecutionClosed
+  | ExecutionRetried;
+
+export type WorkflowEventType = WorkflowEvent['type'];
+
+/** An event at its place in the log of one execution; `seq` starts at 1 and has no gaps. */
+export type SequencedEvent = Readonly<{ seq: number; event: WorkflowEvent }>;

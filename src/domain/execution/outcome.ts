@@ -1,0 +1,69 @@
+import type { TaskPolicy } from '../definition/task-definition.ts';
+import type { Instant } from '../kernel/brand.ts';
+import { unitHash } from '../kernel/hash.ts';
+import { invariant } from '../kernel/invariant.ts';
+import type { Disposition, TaskClosed, TaskDeadlineMissed } from './events.ts';
+import type { TaskOutcome } from './requests.ts';
+import { nextAttemptAt } from './retry.ts';
+import type { ExecutionState, TaskEntry } from './state.ts';
+
+/** The fact that an outcome of the open attempt of `entry` makes, with what follows from the retry and timeout policies. */
+export const closing = (
+  state: ExecutionState,
+  entry: TaskEntry,
+  outcome: TaskOutcome,
+  now: Instant,
+): TaskClosed | TaskDeadlineMissed => {
+  invariant(entry.phase.kind === 'attempt', `${entry.key} has no open attempt`);
+  const policy = entry.phase.policy;
+  const slot = { ref: entry.phase.scheduled.ref, iteration: entry.phase.scheduled.iteration };
+  if (outcome.deadline !== undefined && outcome.deadline !== 'HEARTBEAT' && policy.timeoutPolicy === 'ALERT_ONLY') {
+    return { type: 'TaskDeadlineMissed', at: now, ...slot, attempt: entry.attempt, deadline: outcome.deadline };
+  }
+  const disposition = dispositionOf(state, entry, policy, outcome, now);
+  const excused = disposition.kind === 'advance' && outcome.status !== 'COMPLETED';
+  return {
+    type: 'TaskClosed',
+    at: now,
+    ...slot,
+    attempt: entry.attempt,
+    status: excused ? 'COMPLETED_WITH_ERRORS' : outcome.status,
+    output: outcome.output,
+    disposition,
+    ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+    ...(outcome.deadline === undefined ? {} : { deadline: outcome.deadline }),
+    ...(outcome.workerId === undefined ? {} : { workerId: outcome.workerId }),
+    ...(outcome.startedAt === undefined ? {} : { startedAt: outcome.startedAt }),
+  };
+};
+
+const dispositionOf = (
+  state: ExecutionState,
+  entry: TaskEntry,
+  policy: TaskPolicy,
+  outcome: TaskOutcome,
+  now: Instant,
+): Disposition => {
+  if (outcome.status === 'COMPLETED') return { kind: 'advance' };
+  if (isWorthARetry(policy, outcome)) {
+    const visibleAt = nextAttemptAt(
+      policy,
+      { attempt: entry.attempt, attemptsForgiven: entry.attemptsForgiven, reason: outcome.reason },
+      now,
+      unitHash(`${state.executionId}/${entry.key}/${entry.attempt}`),
+    );
+    if (visibleAt !== undefined) return { kind: 'retry', visibleAt };
+  }
+  if (endsTheRun(policy, outcome)) return { kind: 'timeOutExecution' };
+  return { kind: entry.node.optional ? 'advance' : 'fail' };
+};
+
+/** A lost worker is retried under every policy; the total deadline is over all attempts, so it never is. */
+const isWorthARetry = (policy: TaskPolicy, outcome: TaskOutcome): boolean => {
+  if (outcome.status === 'FAILED') return true;
+  if (outcome.status !== 'TIMED_OUT' || outcome.deadline === 'SCHEDULE_TO_CLOSE') return false;
+  return outcome.deadline === 'HEARTBEAT' || policy.timeoutPolicy === 'RETRY';
+};
+
+const endsTheRun = (policy: TaskPolicy, outcome: TaskOutcome): boolean =>
+  outcome.deadline !== undefined && outcome.deadline !== 'HEARTBEAT' && policy.timeoutPolicy === 'TIME_OUT_WF';

@@ -1,0 +1,184 @@
+import { type ExecutionId, type Instant, taskIdOf } from '../kernel/brand.ts';
+import { invariant } from '../kernel/invariant.ts';
+import type { ExecutionStarted, SequencedEvent, TaskClosed, TaskScheduled } from './events.ts';
+import { keyOf } from './task-key.ts';
+import type { ExecutionView, TaskView } from './view.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Draft = Mutable<Omit<ExecutionView, 'tasks'>> & {
+  tasks: Mutable<TaskView>[];
+  open: Map<string, Mutable<TaskView>>;
+};
+
+/**
+ * A run as its log tells it, every attempt included. Needs no plan, so it reads logs of any definition; a prefix of the
+ * log gives the run as it was then.
+ */
+export const projectView = (executionId: ExecutionId, log: readonly SequencedEvent[]): ExecutionView => {
+  const first = log[0]?.event;
+  invariant(first?.type === 'ExecutionStarted', `the log of ${executionId} does not begin with its start`);
+  const draft = draftOf(executionId, first);
+  for (const entry of log.slice(1)) project(draft, entry);
+  const { open: _, ...view } = draft;
+  return view;
+};
+
+const draftOf = (executionId: ExecutionId, event: ExecutionStarted): Draft => ({
+  executionId,
+  namespace: event.namespace,
+  name: event.name,
+  version: event.version,
+  definitionHash: event.definitionHash,
+  status: 'RUNNING',
+  seq: 1,
+  input: event.input,
+  variables: event.variables,
+  priority: event.priority,
+  startedAt: event.at,
+  tasks: [],
+  open: new Map(),
+  ...(event.correlationId === undefined ? {} : { correlationId: event.correlationId }),
+  ...(event.parent === undefined ? {} : { parent: event.parent }),
+});
+
+const add = (draft: Draft, task: Mutable<TaskView>, stays: boolean): void => {
+  draft.tasks.push(task);
+  if (stays) draft.open.set(keyOf(task), task);
+};
+
+const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
+  draft.seq = seq;
+  switch (event.type) {
+    case 'TaskScheduled':
+      return add(draft, scheduledView(draft, seq, event), true);
+    case 'TaskClosed':
+      return closeTask(draft, event);
+    case 'TaskRefused':
+      return add(
+        draft,
+        {
+          ...instantView(draft, seq, event),
+          attempt: event.attempt,
+          type: event.taskType,
+          taskName: event.taskName,
+          status: event.status,
+          reason: event.reason,
+        },
+        false,
+      );
+    case 'OperatorResolved':
+      if (event.variables !== undefined) draft.variables = { ...draft.variables, ...event.variables };
+      return add(
+        draft,
+        {
+          ...instantView(draft, seq, event),
+          type: event.operator,
+          status: event.status,
+          output: event.output,
+          ...reasonOf(event),
+        },
+        false,
+      );
+    case 'OperatorOpened': {
+      const { endedAt: _, ...view } = instantView(draft, seq, event);
+      return add(draft, { ...view, type: event.operator, status: 'IN_PROGRESS' }, true);
+    }
+    case 'OperatorClosed':
+      return settle(draft, keyOf(event), event.at, { status: event.status, output: event.output, ...reasonOf(event) });
+    case 'ExecutionClosed':
+      return closeExecution(draft, event);
+    case 'ExecutionPaused':
+      draft.status = 'PAUSED';
+      return;
+    case 'ExecutionResumed':
+      draft.status = 'RUNNING';
+      return;
+    case 'ExecutionRetried':
+      return reopenExecution(draft);
+    case 'ExecutionStarted':
+    case 'LoopIterated':
+    case 'SignalBuffered':
+    case 'TaskDeadlineMissed':
+    case 'ExecutionDeadlineMissed':
+      return;
+    default:
+      return event satisfies never;
+  }
+};
+
+const reasonOf = (event: Readonly<{ reason?: string }>): { reason?: string } =>
+  event.reason === undefined ? {} : { reason: event.reason };
+
+const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable<TaskView> => ({
+  taskId: taskIdOf(draft.executionId, seq),
+  ref: event.ref,
+  iteration: event.iteration,
+  attempt: event.attempt,
+  type: event.taskType,
+  taskName: event.taskName,
+  status: event.fireAt === undefined ? 'SCHEDULED' : 'IN_PROGRESS',
+  queue: event.queue,
+  input: event.input,
+  scheduledAt: event.at,
+  visibleAt: event.visibleAt,
+  retried: false,
+  ...(event.fireAt === undefined ? {} : { fireAt: event.fireAt }),
+});
+
+type Instantaneous = Readonly<{ ref: string; iteration: number; at: Instant; input: TaskView['input'] }>;
+
+const instantView = (draft: Draft, seq: number, event: Instantaneous) => ({
+  taskId: taskIdOf(draft.executionId, seq),
+  ref: event.ref,
+  iteration: event.iteration,
+  attempt: 1,
+  taskName: event.ref,
+  input: event.input,
+  scheduledAt: event.at,
+  startedAt: event.at,
+  endedAt: event.at,
+  retried: false,
+});
+
+const settle = (draft: Draft, key: string, at: Instant, change: Partial<Mutable<TaskView>>): void => {
+  const task = draft.open.get(key);
+  if (task === undefined) return;
+  Object.assign(task, change, { endedAt: at });
+  draft.open.delete(key);
+};
+
+const closeTask = (draft: Draft, event: TaskClosed): void =>
+  settle(draft, keyOf(event), event.at, {
+    status: event.status,
+    output: event.output,
+    retried: event.disposition.kind === 'retry',
+    ...reasonOf(event),
+    ...(event.deadline === undefined ? {} : { deadline: event.deadline }),
+    ...(event.workerId === undefined ? {} : { workerId: event.workerId }),
+    ...(event.startedAt === undefined ? {} : { startedAt: event.startedAt }),
+  });
+
+const closeExecution = (draft: Draft, event: Extract<SequencedEvent['event'], { type: 'ExecutionClosed' }>): void => {
+  for (const key of [...draft.open.keys()]) settle(draft, key, event.at, { status: 'CANCELED' });
+  draft.status = event.status;
+  draft.output = event.output;
+  draft.endedAt = event.at;
+  if (event.reason !== undefined) draft.reason = event.reason;
+  if (event.failedTask !== undefined) draft.failedTask = event.failedTask;
+};
+
+/** Joins and loops that the end canceled wait again; attempts get facts of their own. */
+const reopenExecution = (draft: Draft): void => {
+  draft.status = 'RUNNING';
+  for (const field of ['output', 'endedAt', 'reason', 'failedTask'] as const) delete draft[field];
+  for (const task of draft.tasks) {
+    const isOperator =
+      task.queue === undefined &&
+      (task.status === 'CANCELED' || task.status === 'FAILED' || task.status === 'FAILED_WITH_TERMINAL_ERROR');
+    if (!isOperator || !['JOIN', 'EXCLUSIVE_JOIN', 'DO_WHILE'].includes(task.type)) continue;
+    task.status = 'IN_PROGRESS';
+    delete task.endedAt;
+    delete task.reason;
+    draft.open.set(keyOf(task), task);
+  }
+};

@@ -1,0 +1,41 @@
+import type { Instant } from '../kernel/brand.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { DeadlineKind, TaskSlot } from './events.ts';
+import type { AttemptStatus } from './statuses.ts';
+
+/** What was reported of an attempt: by its worker, the system-task runner, a timer, the reclaimer or a signal. */
+export type TaskOutcome = Readonly<
+  TaskSlot & {
+    attempt: number;
+    status: Exclude<AttemptStatus, 'SKIPPED' | 'COMPLETED_WITH_ERRORS'>;
+    output: JsonObject;
+    reason?: string;
+    /** Set when the clock ended the attempt. */
+    deadline?: DeadlineKind;
+    workerId?: string;
+    startedAt?: Instant;
+  }
+>;
+
+/** What an outsider asks of one run. `by` names the principal for the history. */
+export type ExecutionRequest =
+  | Readonly<{ type: 'SettleTask'; outcome: TaskOutcome }>
+  | Readonly<{
+      type: 'Signal';
+      /** Absent: the first blocked WAIT or YIELD. */
+      ref?: string;
+      status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
+      output: JsonObject;
+      by: string;
+    }>
+  | Readonly<{ type: 'Pause'; by: string; reason?: string }>
+  | Readonly<{ type: 'Resume'; by: string; reason?: string }>
+  | Readonly<{ type: 'Terminate'; by: string; reason?: string }>
+  | Readonly<{ type: 'Retry'; by: string; reason?: string }>
+  | Readonly<{ type: 'PassExecutionDeadline' }>;
+
+/** Why a request was refused. The codes are those of the API. */
+export type Rejection = Readonly<{
+  code: 'TERMINAL_STATE' | 'INVALID_STATE' | 'NOT_FOUND' | 'LEASE_LOST' | 'LIMIT_EXCEEDED';
+  message: string;
+}>;

@@ -1,0 +1,51 @@
+import type { ExecutionId, Instant, Namespace, TaskId } from '../kernel/brand.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import type { DeadlineKind, ParentLink, TaskSlot } from './events.ts';
+import type { ExecutionStatus, TaskStatus } from './statuses.ts';
+
+/** One attempt of a task, or one operator, as history tells it. */
+export type TaskView = Readonly<
+  TaskSlot & {
+    taskId: TaskId;
+    attempt: number;
+    type: string;
+    taskName: string;
+    status: TaskStatus;
+    queue?: string;
+    input: JsonValue;
+    output?: JsonObject;
+    reason?: string;
+    deadline?: DeadlineKind;
+    workerId?: string;
+    scheduledAt: Instant;
+    visibleAt?: Instant;
+    startedAt?: Instant;
+    endedAt?: Instant;
+    /** A waiting task that ends by the clock. */
+    fireAt?: Instant;
+    /** A further attempt follows this one. */
+    retried: boolean;
+  }
+>;
+
+/** A run as history up to `seq` tells it. */
+export type ExecutionView = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  name: string;
+  version: number;
+  definitionHash: string;
+  status: ExecutionStatus;
+  seq: number;
+  input: JsonObject;
+  output?: JsonObject;
+  variables: JsonObject;
+  priority: number;
+  correlationId?: string;
+  parent?: ParentLink;
+  startedAt: Instant;
+  endedAt?: Instant;
+  reason?: string;
+  failedTask?: string;
+  tasks: readonly TaskView[];
+}>;

@@ -1,0 +1,38 @@
+import type { PlanNodeType } from '../definition/plan.ts';
+import { doWhile } from './do-while.ts';
+import { dynamicFork } from './dynamic-fork.ts';
+import { exclusiveJoin } from './exclusive-join.ts';
+import { fork } from './fork.ts';
+import { join } from './join.ts';
+import { noop, setVariable, terminate, unsupported } from './plain-operators.ts';
+import { decision, switchTask } from './switch.ts';
+import { inline, jqTransform, lambda } from './system.ts';
+import type { TaskSemantics } from './task-semantics.ts';
+import { wait, yieldTask } from './waiting.ts';
+import { dynamic, simple } from './worker.ts';
+
+/** What each type of node does. Total: a missing type does not compile. */
+export const registry: { readonly [K in PlanNodeType]: TaskSemantics<K> } = {
+  SIMPLE: simple,
+  DYNAMIC: dynamic,
+  INLINE: inline,
+  LAMBDA: lambda,
+  JSON_JQ_TRANSFORM: jqTransform,
+  WAIT: wait,
+  YIELD: yieldTask,
+  SWITCH: switchTask,
+  DECISION: decision,
+  FORK_JOIN: fork,
+  FORK_JOIN_DYNAMIC: dynamicFork,
+  JOIN: join,
+  EXCLUSIVE_JOIN: exclusiveJoin,
+  DO_WHILE: doWhile,
+  SET_VARIABLE: setVariable,
+  TERMINATE: terminate,
+  NOOP: noop,
+  UNSUPPORTED: unsupported,
+};
+
+/** The semantics of a node of any type, seen as one interface: the registry's key is the node's own type. */
+export const semanticsOf = (type: PlanNodeType): TaskSemantics<PlanNodeType> =>
+  registry[type] as TaskSemantics<PlanNodeType>;

@@ -1,0 +1,21 @@
+import type { SystemTaskType } from '../definition/workflow-definition.ts';
+import { resolvedInput, type TaskSemantics } from './task-semantics.ts';
+
+/** A step that the server runs outside the pass, leased like any worker's. Its input holds the program. */
+const system = (programField: 'scriptExpression' | undefined): TaskSemantics<SystemTaskType> => ({
+  family: 'system',
+  enter: (context) => {
+    const resolved = resolvedInput(context);
+    if (!resolved.ok) return resolved.step;
+    const declared = programField === undefined ? undefined : context.node.definition[programField];
+    const input =
+      declared === undefined || programField === undefined
+        ? resolved.input
+        : { [programField]: declared, ...resolved.input };
+    return { kind: 'dispatch', input, taskName: context.node.name };
+  },
+});
+
+export const inline = system(undefined);
+export const lambda = system('scriptExpression');
+export const jqTransform = system(undefined);

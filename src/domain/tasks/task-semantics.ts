@@ -1,0 +1,84 @@
+import type { PlanNode, PlanNodeType } from '../definition/plan.ts';
+import type { TaskDefinition, TaskPolicy } from '../definition/task-definition.ts';
+import type { OperatorResolved } from '../execution/events.ts';
+import { modeOf } from '../execution/scope.ts';
+import type { EvaluateScript } from '../execution/script.ts';
+import type { ExecutionState, TaskEntry } from '../execution/state.ts';
+import type { OperatorStatus } from '../execution/statuses.ts';
+import { evaluateTemplate } from '../expression/evaluate.ts';
+import type { CompiledTemplate } from '../expression/parse-template.ts';
+import type { Scope } from '../expression/scope.ts';
+import type { Instant } from '../kernel/brand.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+
+/** The four families: who brings a task to its end. Each type is in exactly one. */
+export type TaskFamily = 'worker' | 'system' | 'waiting' | 'operator';
+
+/** What a decision may use beside plan, state and time; all of it deterministic. */
+export type DecisionEnvironment = Readonly<{
+  evaluateScript: EvaluateScript;
+  /** A task definition by a name only known at run time: null when there is none, undefined when it is not loaded yet. */
+  taskDefinition: (name: string) => TaskDefinition | null | undefined;
+}>;
+
+type Matching<N extends PlanNode, K> = N extends PlanNode ? (K extends N['type'] ? N : never) : never;
+/** The node that a type stands for in a plan. */
+export type NodeOf<K extends PlanNodeType> = K extends PlanNodeType ? Matching<PlanNode, K> : never;
+
+export type EnterContext<K extends PlanNodeType = PlanNodeType> = Readonly<{
+  state: ExecutionState;
+  node: NodeOf<K>;
+  path: readonly number[];
+  scope: Scope;
+  now: Instant;
+  environment: DecisionEnvironment;
+}>;
+
+export type ReviewContext<K extends PlanNodeType = PlanNodeType> = EnterContext<K> & Readonly<{ entry: TaskEntry }>;
+
+/** What entering a node leads to: a small closed vocabulary; the decision turns it into one fact. */
+export type Step =
+  | Readonly<{ kind: 'dispatch'; input: JsonValue; taskName: string; policy?: TaskPolicy; fireAt?: Instant }>
+  | Readonly<{
+      kind: 'resolve';
+      input: JsonValue;
+      output: JsonObject;
+      effect?: Pick<OperatorResolved, 'chosenCase' | 'variables' | 'branches' | 'termination'>;
+    }>
+  | Readonly<{ kind: 'open'; input: JsonValue; items?: readonly JsonValue[] }>
+  | Readonly<{ kind: 'refuse'; input: JsonValue; reason: string }>
+  | Readonly<{ kind: 'needsTaskDefinition'; name: string }>;
+
+/** What an open operator does when something it watches changed. */
+export type Review =
+  | Readonly<{ kind: 'wait' }>
+  | Readonly<{ kind: 'iterate' }>
+  | Readonly<{ kind: 'close'; status: OperatorStatus; output: JsonObject; reason?: string }>;
+
+export type TaskSemantics<K extends PlanNodeType> = Readonly<{
+  family: TaskFamily;
+  enter: (context: EnterContext<K>) => Step;
+  /** Operators that stay open; nothing else is looked at again. */
+  review?: (context: ReviewContext<K>) => Review;
+}>;
+
+export type Evaluated = Readonly<{ ok: true; value: JsonValue }> | Readonly<{ ok: false; step: Step }>;
+
+/** A template's value, or the step that refuses the task because it cannot be evaluated. */
+export const evaluated = (context: EnterContext, template: CompiledTemplate, what: string): Evaluated => {
+  const result = evaluateTemplate(template, context.scope, modeOf(context.state));
+  if (result.ok) return { ok: true, value: result.value.value };
+  return {
+    ok: false,
+    step: { kind: 'refuse', input: {}, reason: `${what}: ${result.error.code} ${result.error.message}` },
+  };
+};
+
+export type EvaluatedInput = Readonly<{ ok: true; input: JsonObject }> | Readonly<{ ok: false; step: Step }>;
+
+/** The node's inputParameters, resolved. */
+export const resolvedInput = (context: EnterContext): EvaluatedInput => {
+  const result = evaluated(context, context.node.input, 'inputParameters');
+  if (!result.ok) return result;
+  return { ok: true, input: isJsonObject(result.value) ? result.value : {} };
+};

@@ -1,0 +1,52 @@
+import { addMs, type Instant } from '../kernel/brand.ts';
+import type { JsonValue } from '../kernel/json.ts';
+import { parseDuration, parseUntil } from '../kernel/time.ts';
+import { resolvedInput, type Step, type TaskSemantics } from './task-semantics.ts';
+
+const isGiven = (value: JsonValue | undefined): value is JsonValue =>
+  value !== undefined && value !== null && value !== '';
+
+const refuse = (input: JsonValue, what: string, value: JsonValue): Step => ({
+  kind: 'refuse',
+  input,
+  reason: `WAIT cannot read ${what} ${JSON.stringify(value)}.`,
+});
+
+const untilTime = (input: JsonValue, value: JsonValue, taskName: string): Step => {
+  const until = typeof value === 'string' ? parseUntil(value) : undefined;
+  if (until?.ok !== true) return refuse(input, 'until', value);
+  return { kind: 'dispatch', input, taskName, fireAt: until.value };
+};
+
+const forDuration = (input: JsonValue, value: JsonValue, taskName: string, now: Instant): Step => {
+  const duration = typeof value === 'string' || typeof value === 'number' ? parseDuration(value) : undefined;
+  if (duration?.ok !== true) return refuse(input, 'duration', value);
+  return { kind: 'dispatch', input, taskName, fireAt: addMs(now, duration.value) };
+};
+
+/** Ends by the clock (duration, until) or, with neither, by a signal. */
+export const wait: TaskSemantics<'WAIT'> = {
+  family: 'waiting',
+  enter: (context) => {
+    const resolved = resolvedInput(context);
+    if (!resolved.ok) return resolved.step;
+    const { input } = resolved;
+    const { duration, until } = input;
+    if (isGiven(duration) && isGiven(until)) {
+      return { kind: 'refuse', input, reason: 'WAIT takes a duration or an until, not both.' };
+    }
+    if (isGiven(duration)) return forDuration(input, duration, context.node.name, context.now);
+    if (isGiven(until)) return untilTime(input, until, context.node.name);
+    return { kind: 'dispatch', input, taskName: context.node.name };
+  },
+};
+
+/** Ends by a signal. */
+export const yieldTask: TaskSemantics<'YIELD'> = {
+  family: 'waiting',
+  enter: (context) => {
+    const resolved = resolvedInput(context);
+    if (!resolved.ok) return resolved.step;
+    return { kind: 'dispatch', input: resolved.input, taskName: context.node.name };
+  },
+};

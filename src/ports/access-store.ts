@@ -1,0 +1,30 @@
+import type { Instant, Namespace } from '../domain/kernel/brand.ts';
+
+/** An API key as stored: never the key itself. */
+export type ApiKeyRow = Readonly<{
+  id: string;
+  namespace: Namespace;
+  name: string;
+  /** First characters of the key, by which it is looked up. */
+  prefix: string;
+  /** SHA-256 of the whole key, hex. */
+  digest: string;
+  scopes: readonly string[];
+  createdAt: Instant;
+  expiresAt?: Instant;
+  lastUsedAt?: Instant;
+  revokedAt?: Instant;
+}>;
+
+export interface AccessStore {
+  /** False when it exists already. */
+  createNamespace(namespace: Namespace): Promise<boolean>;
+  namespaceExists(namespace: Namespace): Promise<boolean>;
+  listNamespaces(): Promise<readonly Namespace[]>;
+  putApiKey(key: ApiKeyRow): Promise<void>;
+  findApiKeyByPrefix(prefix: string): Promise<ApiKeyRow | undefined>;
+  listApiKeys(namespace: Namespace): Promise<readonly ApiKeyRow[]>;
+  /** False when there is no such key in the namespace. */
+  revokeApiKey(namespace: Namespace, id: string): Promise<boolean>;
+  touchApiKey(id: string): Promise<void>;
+}

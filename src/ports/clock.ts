@@ -1,0 +1,5 @@
+import type { Instant } from '../domain/kernel/brand.ts';
+
+export interface Clock {
+  now(): Instant;
+}

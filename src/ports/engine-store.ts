@@ -1,0 +1,243 @@
+import type { Command, QueuedFamily, TimerPurpose } from '../domain/execution/commands.ts';
+import type { SequencedEvent, TaskSlot } from '../domain/execution/events.ts';
+import type { TaskOutcome } from '../domain/execution/requests.ts';
+import type { ExecutionStatus, ReportStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
+import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
+
+/** The locked row of one run: what a pass needs before it reads the log. */
+export type ExecutionHead = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  status: ExecutionStatus;
+  definitionHash: string;
+}>;
+
+export type LockedExecutions = Readonly<{
+  /** The database's clock after the locks were taken: the `now` of the pass. */
+  now: Instant;
+  /** In id order. Ids that do not exist (any more) are absent. */
+  heads: readonly ExecutionHead[];
+}>;
+
+export type EnqueueTask = Extract<Command, { type: 'EnqueueTask' }>;
+export type CloseTask = Extract<Command, { type: 'CloseTask' }>;
+export type ArmTimer = Extract<Command, { type: 'ArmTimer' }>;
+export type CancelTimers = Extract<Command, { type: 'CancelTimers' }>;
+export type ProjectExecution = Extract<Command, { type: 'ProjectExecution' }>;
+export type PublishMessage = Extract<Command, { type: 'PublishMessage' }>;
+
+/** Something owed to one run, at its namespace. */
+export type Owed<T> = Readonly<{ namespace: Namespace; executionId: ExecutionId; item: T }>;
+
+export type NewExecution = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  definitionHash: string;
+  name: string;
+  version: number;
+  input: JsonObject;
+  priority: number;
+  correlationId?: string;
+  idempotencyKey?: string;
+  parentExecutionId?: ExecutionId;
+  startedAt: Instant;
+}>;
+
+export type IdempotencyClaim = Readonly<{
+  namespace: Namespace;
+  key: string;
+  executionId: ExecutionId;
+  /** Hash of name, version and input: another request under the same key is refused. */
+  fingerprint: string;
+}>;
+
+export type IdempotencyHolder = Readonly<{ executionId: ExecutionId; fingerprint: string; status: ExecutionStatus }>;
+
+export type LeaseRequest = Readonly<{
+  /** Undefined: every namespace; for the runner of system tasks, whose queues no worker can name. */
+  namespace: Namespace | undefined;
+  /** Served in this order until `count` is reached. */
+  queues: readonly string[];
+  workerId: string;
+  count: number;
+  /** Absent: each task's own heartbeat time. */
+  leaseMs?: number;
+  /** Tokens for the tasks, at least `count`: one each. */
+  tokens: readonly LeaseToken[];
+}>;
+
+export type LeasedTask = Readonly<
+  TaskSlot & {
+    taskId: TaskId;
+    executionId: ExecutionId;
+    namespace: Namespace;
+    taskType: string;
+    taskName: string;
+    queue: string;
+    attempt: number;
+    priority: number;
+    input: JsonValue;
+    leaseToken: LeaseToken;
+    leaseExpiresAt: Instant;
+    scheduledAt: Instant;
+    /** First lease of this attempt; a released and re-leased attempt keeps it. */
+    startedAt: Instant;
+    workerId: string;
+  }
+>;
+
+export type TaskReport = Readonly<{
+  taskId: TaskId;
+  leaseToken: LeaseToken;
+  status: ReportStatus;
+  output: JsonObject;
+  reason?: string;
+}>;
+
+/** `settled`: first time. `repeated`: the very same report was settled before. `leaseLost`: another token, ended, or gone. */
+export type ReportOutcome = 'settled' | 'repeated' | 'leaseLost';
+
+export type LeaseRef = Readonly<{ taskId: TaskId; leaseToken: LeaseToken }>;
+
+export type Heartbeat = Readonly<LeaseRef & { leaseMs?: number; progress?: JsonValue }>;
+export type HeartbeatOutcome = Readonly<{ kind: 'extended'; leaseExpiresAt: Instant } | { kind: 'leaseLost' }>;
+
+export type LogLine = Readonly<{ at: Instant; line: string }>;
+
+export type OutboxMessage = Readonly<{
+  id: string;
+  namespace: Namespace;
+  executionId: ExecutionId;
+  topic: string;
+  dedupKey: string;
+  orderingKey: string;
+  payload: JsonObject;
+  attempts: number;
+}>;
+
+export type DeliveryFailure = Readonly<{ id: string; reason: string; retryAfterMs: number; dead: boolean }>;
+
+export type DueTimer = Readonly<TaskSlot & { executionId: ExecutionId; attempt: number; purpose: TimerPurpose }>;
+export type FiredTimers = Readonly<{ evaluated: readonly ExecutionId[]; underLock: readonly DueTimer[] }>;
+
+/** A live row of the task queue: what a read lays over the fold. */
+export type OpenTaskRow = Readonly<
+  TaskSlot & {
+    taskId: TaskId;
+    attempt: number;
+    family: QueuedFamily;
+    queue: string;
+    leased: boolean;
+    workerId?: string;
+    leaseExpiresAt?: Instant;
+    startedAt?: Instant;
+    visibleAt: Instant;
+    progress?: JsonValue;
+    hasOutcome: boolean;
+  }
+>;
+
+export type ParkedEvaluation = Readonly<{
+  executionId: ExecutionId;
+  attempts: number;
+  retryAfterMs: number;
+  reason: string;
+}>;
+
+/**
+ * The writes. They exist only on this object, so a write outside a transaction does not compile.
+ * Everything takes its locks in this order: decide queue, executions, task queue, limits, timers, outbox;
+ * every statement that touches several rows does so in id order.
+ */
+export interface EngineTx {
+  /**
+   * Claims (deletes) up to `limit` due decide rows, skipping those that others hold, and then locks their executions in
+   * id order. Nothing of a run may be read before this (promise 1).
+   */
+  claimEvaluations(limit: number): Promise<LockedExecutions>;
+  /** The same for named runs, waiting for rows that others hold; runs without a decide row are locked all the same. */
+  claimEvaluationsOf(executionIds: readonly ExecutionId[]): Promise<LockedExecutions>;
+  /** Asks for a pass: an upsert that locks (promise 2). Also un-parks. */
+  requestEvaluations(executionIds: readonly ExecutionId[]): Promise<void>;
+  /** Puts claimed rows back with a delay and the reason: a poison run must not stop the others. */
+  parkEvaluation(parked: ParkedEvaluation): Promise<void>;
+
+  /** The log after the given seq of each run, in seq order. */
+  readEvents(after: ReadonlyMap<ExecutionId, number>): Promise<ReadonlyMap<ExecutionId, readonly SequencedEvent[]>>;
+  /** Outcomes waiting on open task rows, in the order they were reported. */
+  readOutcomes(executionIds: readonly ExecutionId[]): Promise<ReadonlyMap<ExecutionId, readonly TaskOutcome[]>>;
+  /** Ids of the attempts that are open in the queue: what a repair compares with the fold. */
+  openTaskIds(executionId: ExecutionId): Promise<readonly TaskId[]>;
+  /** Appends; a seq that exists already is an error, since the execution lock makes it impossible. */
+  appendEvents(events: readonly Owed<SequencedEvent>[]): Promise<void>;
+
+  /** Opens attempts. Returns the runs for which at least one identity existed already (absorbed duplicates). */
+  enqueueTasks(tasks: readonly Owed<EnqueueTask>[]): Promise<ReadonlySet<ExecutionId>>;
+  /** Deletes the queue rows of ended attempts and records the closed attempts. */
+  closeTasks(tasks: readonly Owed<CloseTask>[]): Promise<void>;
+  /** Deletes all open attempts (recording them CANCELED) and timers of ended runs. */
+  cancelOpenWork(ended: readonly Readonly<{ executionId: ExecutionId; at: Instant }>[]): Promise<void>;
+  armTimers(timers: readonly Owed<ArmTimer>[]): Promise<void>;
+  cancelTimers(timers: readonly Owed<CancelTimers>[]): Promise<void>;
+  projectExecutions(projections: readonly Owed<ProjectExecution>[]): Promise<void>;
+  putMessages(messages: readonly Owed<PublishMessage>[]): Promise<void>;
+
+  createExecutions(executions: readonly NewExecution[]): Promise<void>;
+  /** Wins or loses each key; a loser looks the winner up after its own transaction ended. */
+  claimIdempotencyKeys(claims: readonly IdempotencyClaim[]): Promise<ReadonlySet<string>>;
+
+  /**
+   * Sets outcomes, fenced by the token in the outer WHERE, and asks for the passes. The decide rows are taken first.
+   * One answer per report, in order.
+   */
+  settleTasks(namespace: Namespace | undefined, reports: readonly TaskReport[]): Promise<readonly ReportOutcome[]>;
+  leaseTasks(request: LeaseRequest): Promise<readonly LeasedTask[]>;
+  heartbeat(namespace: Namespace, heartbeats: readonly Heartbeat[]): Promise<readonly HeartbeatOutcome[]>;
+  /** Gives leases back: the same attempt is visible again at once and counts no attempt. */
+  releaseLeases(
+    namespace: Namespace | undefined,
+    leases: readonly LeaseRef[],
+  ): Promise<readonly Readonly<{ namespace: Namespace; queue: string }>[]>;
+  /** Fenced: false when the token is not the current one. */
+  appendLogs(namespace: Namespace, lease: LeaseRef, lines: readonly LogLine[]): Promise<boolean>;
+
+  /**
+   * Ends attempts whose lease expired: sets the outcome TIMED_OUT / HEARTBEAT on the row, after taking the decide rows
+   * and checking the expiry again under the row lock. Returns the runs to evaluate.
+   */
+  expireLeases(limit: number): Promise<readonly ExecutionId[]>;
+  /**
+   * Fires due task timers: the outcome (COMPLETED for WAIT, TIMED_OUT else) goes on the open row if it has none; the
+   * timers go. A SCHEDULE_TO_START that finds its task leased once only goes. Timers that end nothing by themselves
+   * (EXECUTION, and alertOnly ones) stay and are returned, for the use case that takes the execution lock.
+   */
+  fireTimers(limit: number): Promise<FiredTimers>;
+  /** Removes timers that a use case has dealt with under the execution lock. */
+  dropTimers(timers: readonly DueTimer[]): Promise<void>;
+
+  /** Locks up to `limit` deliverable messages, oldest first, one per ordering key. */
+  claimMessages(limit: number): Promise<readonly OutboxMessage[]>;
+  markDelivered(ids: readonly string[]): Promise<void>;
+  markFailed(failures: readonly DeliveryFailure[]): Promise<void>;
+}
+
+/** The only door to the writes, and the reads that decide nothing. */
+export interface EngineStore {
+  /**
+   * Runs `work` in one READ COMMITTED transaction: rolls back on a throw, retries serialization failures and deadlocks
+   * with jitter (so `work` must be re-runnable), checks that COMMIT answered COMMIT, destroys broken connections.
+   */
+  transaction<T>(work: (tx: EngineTx) => Promise<T>): Promise<T>;
+  now(): Promise<Instant>;
+  findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
+  findHead(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionHead | undefined>;
+  /** Milliseconds until the next decide row, lease expiry or timer is due; undefined when none is. Loops sleep by it. */
+  nextDueInMs(): Promise<Readonly<{ evaluation?: number; timer?: number; lease?: number; message?: number }>>;
+  /** Which of the queues have a task that could be leased now: the one backstop query for all parked polls. */
+  readyQueues(
+    candidates: readonly Readonly<{ namespace: Namespace; queue: string }>[],
+  ): Promise<readonly Readonly<{ namespace: Namespace; queue: string }>[]>;
+  /** Runs that are RUNNING, idle for `idleMs`, with nothing that could wake them. Must find none. */
+  findStuck(idleMs: number, limit: number): Promise<readonly ExecutionId[]>;
+}

@@ -1,0 +1,87 @@
+import type { SequencedEvent } from '../domain/execution/events.ts';
+import type { ExecutionStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionId, Instant, Namespace, TaskId } from '../domain/kernel/brand.ts';
+import type { JsonObject } from '../domain/kernel/json.ts';
+import type { LogLine, OpenTaskRow } from './engine-store.ts';
+
+/** One run as lists show it. */
+export type ExecutionSummary = Readonly<{
+  executionId: ExecutionId;
+  name: string;
+  version: number;
+  status: ExecutionStatus;
+  correlationId?: string;
+  idempotencyKey?: string;
+  priority: number;
+  parentExecutionId?: ExecutionId;
+  startedAt: Instant;
+  updatedAt: Instant;
+  endedAt?: Instant;
+  reason?: string;
+  failedTask?: string;
+}>;
+
+export type ExecutionRow = ExecutionSummary &
+  Readonly<{
+    namespace: Namespace;
+    definitionHash: string;
+    input: JsonObject;
+    output?: JsonObject;
+    /** Set when a pass over this run failed and it is parked: it says why nothing moves. */
+    parked?: Readonly<{ attempts: number; reason: string; retryAt: Instant }>;
+  }>;
+
+export type ExecutionFilter = Readonly<{
+  executionIds?: readonly ExecutionId[];
+  statuses?: readonly ExecutionStatus[];
+  /** Exact, or a prefix when it ends in `*`. */
+  name?: string;
+  version?: number;
+  correlationId?: string;
+  idempotencyKey?: string;
+  parentExecutionId?: ExecutionId;
+  startedAfter?: Instant;
+  startedBefore?: Instant;
+}>;
+
+/** Keyset position: the last row of the page before. Newest runs come first. */
+export type ExecutionCursor = Readonly<{ startedAt: Instant; executionId: ExecutionId }>;
+
+export type QueueDepth = Readonly<{
+  queue: string;
+  /** Visible and not leased. */
+  ready: number;
+  leased: number;
+  /** Not yet visible. */
+  delayed: number;
+  oldestReadyAgeMs?: number;
+  concurrentExecLimit?: number;
+}>;
+
+export type WorkerSeen = Readonly<{ queue: string; workerId: string; lastPollAt: Instant }>;
+
+/** The reads of runs. Each filters by namespace itself; nothing decides from them. */
+export interface ExecutionIndex {
+  find(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionRow | undefined>;
+  search(
+    namespace: Namespace,
+    filter: ExecutionFilter,
+    page: Readonly<{ limit: number; after?: ExecutionCursor }>,
+  ): Promise<readonly ExecutionSummary[]>;
+  /** Events with seq > after, at most `limit`, in seq order; empty for a run of another namespace. */
+  history(
+    namespace: Namespace,
+    executionId: ExecutionId,
+    after: number,
+    limit: number,
+  ): Promise<readonly SequencedEvent[]>;
+  /** Seq of the last event; undefined when there is no such run in the namespace. */
+  lastSeq(namespace: Namespace, executionId: ExecutionId): Promise<number | undefined>;
+  openTasks(namespace: Namespace, executionId: ExecutionId): Promise<readonly OpenTaskRow[]>;
+  logs(
+    namespace: Namespace,
+    taskId: TaskId,
+    page: Readonly<{ after: number; limit: number }>,
+  ): Promise<readonly (LogLine & Readonly<{ id: number }>)[]>;
+  queues(namespace: Namespace): Promise<readonly QueueDepth[]>;
+}

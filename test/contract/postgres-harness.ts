@@ -1,0 +1,73 @@
+import pg from 'pg';
+import { createPostgresStores } from '../../src/adapters/postgres/stores.ts';
+import { allowUnsafeDurability, createTestDatabase } from '../support/postgres.ts';
+import type { Harness, OpenHarness, RecordedAttempt } from './harness.ts';
+
+/** Every instant that a decision of the store depends on; moving them back is how time passes here. */
+const INSTANTS = {
+  task_queue: ['visible_at', 'lease_expires_at', 'started_at', 'scheduled_at'],
+  timers: ['fire_at'],
+  decide_queue: ['due_at'],
+  outbox_events: ['available_at', 'created_at'],
+  workflow_executions: ['started_at', 'updated_at', 'ended_at'],
+} as const;
+
+const TABLES = [
+  'namespaces',
+  'api_keys',
+  'workflow_definitions',
+  'task_definitions',
+  'definition_bundles',
+  'workflow_executions',
+  'workflow_events',
+  'task_executions',
+  'task_logs',
+  'decide_queue',
+  'task_queue',
+  'timers',
+  'outbox_events',
+  'idempotency_keys',
+];
+
+const advance = async (client: pg.Client, ms: number): Promise<void> => {
+  for (const [table, columns] of Object.entries(INSTANTS)) {
+    const moved = columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`);
+    await client.query(`update ${table} set ${moved.join(', ')}`);
+  }
+};
+
+const closedTasks = async (client: pg.Client, executionId: string): Promise<readonly RecordedAttempt[]> => {
+  const { rows } = await client.query<RecordedAttempt>(
+    `select ref, iteration, attempt, status from task_executions
+      where workflow_id = $1 order by ref, iteration, attempt`,
+    [executionId],
+  );
+  return rows;
+};
+
+export const postgresHarness: Harness = {
+  name: 'PostgreSQL',
+  open: async (): Promise<OpenHarness> => {
+    const database = await createTestDatabase();
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { close, ...stores } = await createPostgresStores({
+      url: database.url,
+      poolMax: 5,
+      allowUnsafeDurability: allowUnsafeDurability(),
+    });
+    return {
+      ...stores,
+      advance: (ms) => advance(client, ms),
+      closedTasks: (executionId) => closedTasks(client, executionId),
+      reset: async () => {
+        await client.query(`truncate ${TABLES.join(', ')}`);
+      },
+      close: async () => {
+        await close();
+        await client.end();
+        await database.drop();
+      },
+    };
+  },
+};

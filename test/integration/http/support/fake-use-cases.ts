@@ -1,0 +1,96 @@
+import { createSystemIds } from '../../../../src/adapters/ids/system-ids.ts';
+import { sha256KeyHasher } from '../../../../src/adapters/keys/sha256-key-hasher.ts';
+import { createAccessStore } from '../../../../src/adapters/memory/access-store.ts';
+import { createAccessUseCases } from '../../../../src/application/access/access-use-cases.ts';
+import type { StreamItem, UseCases } from '../../../../src/application/use-cases.ts';
+import type { Instant } from '../../../../src/domain/kernel/brand.ts';
+import { err, ok } from '../../../../src/domain/kernel/result.ts';
+import {
+  DETAIL,
+  LEASED,
+  logOf,
+  NAMESPACE,
+  NOON,
+  OTHER_NAMESPACE,
+  RUN,
+  SUMMARY,
+  TASK_DEFINITION,
+  VIEW,
+  WORKFLOW,
+} from './samples.ts';
+
+export type Overrides = { readonly [K in keyof UseCases]?: Partial<UseCases[K]> };
+
+const NOT_FOUND = err({ code: 'NOT_FOUND', message: 'There is no such resource.' } as const);
+const WORKFLOW_ROW = { name: 'order', version: 3, hash: 'abc', createdAt: NOON, updatedAt: NOON, definition: WORKFLOW };
+const TASK_ROW = { createdAt: NOON, updatedAt: NOON, definition: TASK_DEFINITION };
+const DEPTH = { queue: 'bill', ready: 1, leased: 2, delayed: 3, oldestReadyAgeMs: 4 };
+
+const found = <T>(executionId: string, value: T) => (executionId === RUN ? ok(value) : NOT_FOUND);
+
+export async function* streamOf(events: ReturnType<typeof logOf>, after: number): AsyncGenerator<StreamItem> {
+  for (const entry of events) if (entry.seq > after) yield { kind: 'event', entry };
+  yield { kind: 'end' };
+}
+
+const definitions: UseCases['definitions'] = {
+  registerWorkflow: async () => ok({ outcome: 'created', definition: WORKFLOW }),
+  validateWorkflow: async () => [{ code: 'INVALID_GRAPH', message: 'a cycle', path: 'tasks[0]' }],
+  getWorkflow: async (_, name) => (name === 'order' ? ok(WORKFLOW_ROW) : NOT_FOUND),
+  listWorkflows: async () => ok({ items: [WORKFLOW_ROW], nextCursor: 'next' }),
+  listWorkflowVersions: async (_, name) => (name === 'order' ? ok([WORKFLOW_ROW]) : NOT_FOUND),
+  deleteWorkflow: async (_, name) => (name === 'order' ? ok(null) : NOT_FOUND),
+  registerTask: async () => ok({ outcome: 'created', definition: TASK_DEFINITION }),
+  getTask: async (_, name) => (name === 'bill' ? ok(TASK_ROW) : NOT_FOUND),
+  listTasks: async () => ok({ items: [TASK_ROW] }),
+  deleteTask: async (_, name) => (name === 'bill' ? ok(null) : NOT_FOUND),
+};
+
+const executions: UseCases['executions'] = {
+  start: async (_, { name }) =>
+    name === 'order' ? ok({ executionId: RUN, status: 'RUNNING', name, version: 3, created: true }) : NOT_FOUND,
+  wait: async (_, id) => found(id, DETAIL),
+  get: async (_, id) => found(id, DETAIL),
+  status: async (_, id) => found(id, SUMMARY),
+  history: async (_, id) => found(id, { events: logOf(2), more: true }),
+  stateAt: async (_, id) => found(id, VIEW),
+  search: async () => ok({ items: [SUMMARY], nextCursor: 'next' }),
+  pause: async (_, id) => found(id, { ...SUMMARY, status: 'PAUSED' }),
+  resume: async (_, id) => found(id, SUMMARY),
+  terminate: async (_, id) => found(id, { ...SUMMARY, status: 'TERMINATED' }),
+  retry: async (_, id) => found(id, SUMMARY),
+  signal: async (_, id) => found(id, { summary: SUMMARY, delivered: true }),
+  decide: async (_, id) => found(id, { summary: SUMMARY, repaired: 0 }),
+  stream: async (_, id, after) => found(id, streamOf(logOf(3), after)),
+};
+
+const workers: UseCases['workers'] = {
+  lease: async () => ok([LEASED]),
+  heartbeat: async () => ok({ kind: 'extended', leaseExpiresAt: NOON }),
+  report: async (_, reports) => reports.map(({ taskId }) => ({ taskId, result: ok({ repeated: false }) })),
+  release: async () => ok(null),
+  appendLogs: async () => ok(null),
+  logs: async () => ok({ items: [{ at: NOON, line: 'hello' }] }),
+  queues: async () => ok([DEPTH]),
+  queue: async (_, queue) => (queue === 'bill' ? ok(DEPTH) : NOT_FOUND),
+  workers: async () => ok([{ queue: 'bill', workerId: 'w1', lastPollAt: NOON }]),
+};
+
+/**
+ * Use cases that answer like an engine with one run, one workflow definition and one task definition. Keys and namespaces
+ * are real, over the store in memory.
+ */
+export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases> => {
+  const clock = { now: () => Date.now() as Instant };
+  const store = createAccessStore(clock);
+  await store.createNamespace(NAMESPACE);
+  await store.createNamespace(OTHER_NAMESPACE);
+  const access = createAccessUseCases({ access: store, ids: createSystemIds(clock), clock, hasher: sha256KeyHasher });
+  return {
+    definitions: { ...definitions, ...overrides.definitions },
+    executions: { ...executions, ...overrides.executions },
+    workers: { ...workers, ...overrides.workers },
+    access: { ...access, ...overrides.access },
+    health: { problems: async () => [], ...overrides.health },
+  };
+};

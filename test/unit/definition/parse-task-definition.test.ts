@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { parseTaskDefinition } from '../../../src/domain/definition/parse-task-definition.ts';
+import type { Dialect } from '../../../src/domain/definition/workflow-definition.ts';
+import type { JsonValue } from '../../../src/domain/kernel/json.ts';
+
+const problemsOf = (document: JsonValue, door: Dialect): readonly string[] => {
+  const result = parseTaskDefinition(document, door);
+  return result.ok ? [] : result.error.map(({ code, path }) => `${code} ${path}`);
+};
+
+describe('a task definition', () => {
+  it('is filled with the defaults of /v1', () => {
+    expect(parseTaskDefinition({ name: 'charge' }, 'v1')).toEqual({
+      ok: true,
+      value: {
+        name: 'charge',
+        policy: {
+          retryCount: 3,
+          retryLogic: 'EXPONENTIAL_BACKOFF',
+          retryDelayMs: 1_000,
+          backoffScaleFactor: 2,
+          maxRetryDelayMs: 3_600_000,
+          jitterShare: 0.2,
+          jitterMs: 0,
+          nonRetryableErrors: [],
+          scheduleToStartMs: 0,
+          startToCloseMs: 0,
+          scheduleToCloseMs: 0,
+          heartbeatMs: 60_000,
+          timeoutPolicy: 'RETRY',
+        },
+        concurrentExecLimit: 0,
+        inputTemplate: {},
+        extra: {},
+      },
+    });
+  });
+
+  it('is filled with the defaults of Conductor on /api', () => {
+    const result = parseTaskDefinition({ name: 'charge', createTime: 1, retryCount: null }, 'conductor');
+    expect(result).toMatchObject({
+      ok: true,
+      value: {
+        policy: {
+          retryCount: 3,
+          retryLogic: 'FIXED',
+          retryDelayMs: 60_000,
+          backoffScaleFactor: 1,
+          maxRetryDelayMs: 0,
+          jitterShare: 0,
+          heartbeatMs: 3_600_000,
+          timeoutPolicy: 'TIME_OUT_WF',
+        },
+        extra: {},
+      },
+    });
+  });
+
+  it('doubles in the exponential back-off of /api, whatever its factor says', () => {
+    const result = parseTaskDefinition(
+      { name: 'charge', retryLogic: 'EXPONENTIAL_BACKOFF', backoffScaleFactor: 5 },
+      'conductor',
+    );
+    expect(result).toMatchObject({ ok: true, value: { policy: { backoffScaleFactor: 2 } } });
+  });
+
+  it('takes both spellings and turns seconds into milliseconds', () => {
+    const result = parseTaskDefinition(
+      { name: 'c', pollTimeoutSeconds: 1, timeoutSeconds: 20, totalTimeoutSeconds: 30, responseTimeoutSeconds: 4 },
+      'v1',
+    );
+    expect(result).toMatchObject({
+      ok: true,
+      value: {
+        policy: { scheduleToStartMs: 1_000, startToCloseMs: 20_000, scheduleToCloseMs: 30_000, heartbeatMs: 4_000 },
+      },
+    });
+  });
+
+  it('keeps what has no effect yet', () => {
+    const document = { name: 'c', rateLimitPerFrequency: 5, inputKeys: ['a'], secretOutputFields: ['t'] };
+    const { name: _, ...extra } = document;
+    expect(parseTaskDefinition(document, 'v1')).toMatchObject({ ok: true, value: { extra } });
+  });
+
+  const refused: readonly (readonly [string, Dialect, JsonValue, readonly string[]])[] = [
+    ['a text', 'v1', 'x', ['VALIDATION_FAILED ']],
+    ['no name', 'v1', {}, ['VALIDATION_FAILED name']],
+    ['a bad name', 'v1', { name: 'a b' }, ['INVALID_NAME name']],
+    ['an unknown field', 'v1', { name: 'a', retries: 3 }, ['UNKNOWN_FIELD retries']],
+    ['101 retries', 'v1', { name: 'a', retryCount: 101 }, ['VALIDATION_FAILED retryCount']],
+    ['a limit of 2^31', 'v1', { name: 'a', concurrentExecLimit: 2 ** 31 }, ['VALIDATION_FAILED concurrentExecLimit']],
+    ['a factor below 1', 'v1', { name: 'a', backoffScaleFactor: 0.5 }, ['VALIDATION_FAILED backoffScaleFactor']],
+    [
+      'a template that does not parse',
+      'v1',
+      { name: 'a', inputTemplate: { x: '${a' } },
+      ['EXPRESSION_INVALID inputTemplate.x'],
+    ],
+    [
+      'a heartbeat longer than the attempt',
+      'v1',
+      { name: 'a', heartbeatTimeout: 11, startToCloseTimeout: 10 },
+      ['VALIDATION_FAILED heartbeatTimeout'],
+    ],
+    [
+      'an attempt longer than all of them, in its own spelling',
+      'v1',
+      { name: 'a', timeoutSeconds: 11, totalTimeout: 10 },
+      ['VALIDATION_FAILED timeoutSeconds'],
+    ],
+    [
+      'the default heartbeat of Conductor beside a shorter timeout',
+      'conductor',
+      { name: 'a', timeoutSeconds: 60 },
+      ['VALIDATION_FAILED responseTimeoutSeconds'],
+    ],
+    [
+      'no lease at all',
+      'conductor',
+      { name: 'a', responseTimeoutSeconds: 0 },
+      ['VALIDATION_FAILED responseTimeoutSeconds'],
+    ],
+  ];
+
+  it.each(refused)('is refused with %s (%s)', (_, door, document, problems) => {
+    expect(problemsOf(document, door)).toEqual(problems);
+  });
+
+  it('may be shorter than the default heartbeat of /v1', () => {
+    expect(problemsOf({ name: 'a', startToCloseTimeout: 5 }, 'v1')).toEqual([]);
+  });
+});

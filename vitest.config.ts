@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests that need no database are a project of their own, so that running a few of them starts no server.
+const WITHOUT_DATABASE = 'test/{unit,property,architecture,simulation}/**/*.test.ts';
+
+export default defineConfig({
+  test: {
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: 'pure', include: [WITHOUT_DATABASE] } },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/**/*.test.ts'],
+          exclude: [WITHOUT_DATABASE],
+          globalSetup: ['test/support/global-postgres.ts'],
+        },
+      },
+    ],
+  },
+});
