@@ -91,12 +91,12 @@ export class ControlExecution {
     const locked = await tx.claimEvaluationsOf([executionId]);
     const head = locked.heads[0];
     if (head === undefined) return { owed, missing: 0 };
-    const state = emptyState(executionId, await this.deps.plans.planOf(head.definitionHash));
+    const state = emptyState(executionId, await this.deps.plans.planOf(head.definitionHash, tx));
     foldLog(state, (await tx.readEvents(new Map([[executionId, 0]]))).get(executionId) ?? []);
     lookAtAll(state);
     const outcomes = (await tx.readOutcomes([executionId])).get(executionId) ?? [];
     const settlements = outcomes.map((outcome) => ({ type: 'SettleTask' as const, outcome }));
-    const decided = await decideExecution(this.deps, head.namespace, state, settlements, locked.now);
+    const decided = await decideExecution(this.deps, tx, head.namespace, state, settlements, locked.now);
     owed.add(head.namespace, executionId, decided.events, decided.commands);
     if (decided.more) owed.addPass(executionId);
     const lost = lostEffects(state, decided.commands, new Set(await tx.openTaskIds(executionId)));

@@ -7,9 +7,9 @@ import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ExecutionState } from '../domain/execution/state.ts';
 import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import type { Instant, Namespace } from '../domain/kernel/brand.ts';
-import type { DefinitionStore } from '../ports/definition-store.ts';
+import type { DefinitionReads } from '../ports/engine-store.ts';
 
-export type DecisionDeps = Readonly<{ definitions: DefinitionStore; evaluateScript: EvaluateScript }>;
+export type DecisionDeps = Readonly<{ evaluateScript: EvaluateScript }>;
 
 /** What one run made of the facts and requests it was given. */
 export type DecidedExecution = Readonly<{
@@ -26,6 +26,7 @@ export type DecidedExecution = Readonly<{
  */
 export const decideExecution = async (
   deps: DecisionDeps,
+  reads: DefinitionReads,
   namespace: Namespace,
   state: ExecutionState,
   requests: readonly ExecutionRequest[],
@@ -52,7 +53,7 @@ export const decideExecution = async (
   let decision = decideOwned(state, environment, now);
   collect(decision);
   while (decision.needs.length > 0) {
-    await loadTaskDefinitions(deps.definitions, namespace, decision.needs, loaded);
+    await loadTaskDefinitions(reads, namespace, decision.needs, loaded);
     decision = decideOwned(state, environment, now);
     collect(decision);
   }
@@ -60,11 +61,11 @@ export const decideExecution = async (
 };
 
 const loadTaskDefinitions = async (
-  definitions: DefinitionStore,
+  reads: DefinitionReads,
   namespace: Namespace,
   names: readonly string[],
   into: Map<string, TaskDefinition | null>,
 ): Promise<void> => {
-  const found = await definitions.findTasks(namespace, names);
+  const found = await reads.findTasks(namespace, names);
   for (const name of names) into.set(name, found.get(name)?.definition ?? null);
 };

@@ -126,7 +126,7 @@ export class Evaluator {
       // 5 decide: each run on its own; accept what was reported, then what is asked, then what follows.
       const asked = requests.get(head.executionId);
       const all = [...settlements(outcomes.get(head.executionId) ?? []), ...(asked === undefined ? [] : [asked])];
-      const decided = await decideExecution(this.deps, head.namespace, state, all, locked.now);
+      const decided = await decideExecution(this.deps, tx, head.namespace, state, all, locked.now);
       if (asked !== undefined && decided.rejection !== undefined) rejections.set(head.executionId, decided.rejection);
       owed.add(head.namespace, head.executionId, decided.events, decided.commands);
       if (decided.more) owed.addPass(head.executionId);
@@ -150,8 +150,13 @@ export class Evaluator {
   ): Promise<ReadonlyMap<ExecutionId, ExecutionState>> {
     const states = new Map<ExecutionId, ExecutionState>();
     const after = new Map<ExecutionId, number>();
+    const plans = await this.deps.plans.plansOf(
+      heads.map((head) => head.definitionHash),
+      tx,
+    );
     for (const head of heads) {
-      const plan = await this.deps.plans.planOf(head.definitionHash);
+      const plan = plans.get(head.definitionHash);
+      invariant(plan !== undefined, `no plan for ${head.definitionHash}`);
       const state = this.deps.cache.take(head.executionId) ?? emptyState(head.executionId, plan);
       states.set(head.executionId, state);
       after.set(head.executionId, state.seq);

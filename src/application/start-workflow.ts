@@ -8,7 +8,7 @@ import { canonicalJson } from '../domain/kernel/canonical-json.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { ContentHasher } from '../ports/content-hasher.ts';
-import type { EngineStore, IdempotencyHolder, NewExecution } from '../ports/engine-store.ts';
+import type { DefinitionReads, EngineStore, EngineTx, IdempotencyHolder, NewExecution } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
@@ -26,6 +26,7 @@ export type StartDeps = DecisionDeps &
   Readonly<{
     engine: EngineStore;
     resolveBundle: ResolveBundle;
+    definitions: DefinitionReads;
     plans: PlanCache;
     cache: FoldCache;
     wake: WakeSignal;
@@ -95,7 +96,7 @@ export class StartWorkflow {
       const version = request.version === undefined ? '' : ` version ${request.version}`;
       return err({ code: 'NOT_FOUND', message: `There is no workflow definition ${request.name}${version}.` });
     }
-    const plan = await this.deps.plans.planOf(resolved.hash);
+    const plan = await this.deps.plans.planOf(resolved.hash, this.deps.definitions);
     const input = { ...plan.definition.inputTemplate, ...request.input };
     const violation = this.schemaViolation(plan, input);
     if (violation !== undefined) return err(violation);
@@ -116,20 +117,20 @@ export class StartWorkflow {
 
   /** One transaction for all: the run, its first facts and its first tasks, without a pass of their own. */
   private async create(starts: readonly ReadyStart[]): Promise<readonly Won[]> {
+    const now = await this.deps.engine.now();
     const made = await this.deps.engine.transaction(async (tx) => {
-      const now = await this.deps.engine.now();
       const lost = await this.lostKeys(tx, starts);
       const winners = starts.filter((start) => !lost.has(start.executionId));
       const owed = new OwedWork();
       const states = new Map<ExecutionId, ExecutionState>();
-      for (const start of winners) states.set(start.executionId, await this.decideFirst(start, now, owed));
+      for (const start of winners) states.set(start.executionId, await this.decideFirst(tx, start, now, owed));
       if (winners.length > 0) await tx.createExecutions(winners.map((start) => newExecution(start, now)));
       await owed.write(tx);
-      return { owed, states, now };
+      return { owed, states };
     });
     for (const state of made.states.values()) if (state.lifecycle.status === 'RUNNING') this.deps.cache.put(state);
     this.deps.wake.publish(made.owed.topics());
-    this.deps.delayed.schedule(made.owed.laterTopics(made.now), made.now);
+    this.deps.delayed.schedule(made.owed.laterTopics(now), now);
     return starts.map((start) => {
       const status = made.states.get(start.executionId)?.lifecycle.status;
       return status === undefined || status === 'NEW' ? { won: false } : { won: true, status };
@@ -138,7 +139,7 @@ export class StartWorkflow {
 
   /** Runs whose key another run holds, in another transaction or earlier in this very batch. */
   private async lostKeys(
-    tx: Parameters<Parameters<EngineStore['transaction']>[0]>[0],
+    tx: EngineTx,
     starts: readonly ReadyStart[],
   ): Promise<ReadonlySet<ExecutionId>> {
     const lost = new Set<ExecutionId>();
@@ -162,11 +163,11 @@ export class StartWorkflow {
     return lost;
   }
 
-  private async decideFirst(start: ReadyStart, now: Instant, owed: OwedWork): Promise<ExecutionState> {
+  private async decideFirst(tx: EngineTx, start: ReadyStart, now: Instant, owed: OwedWork): Promise<ExecutionState> {
     const state = emptyState(start.executionId, start.plan);
     const first = applyAccepted(state, [startedEvent(start, now)]);
     owed.add(start.namespace, start.executionId, first.events, first.commands);
-    const decided = await decideExecution(this.deps, start.namespace, state, [], now);
+    const decided = await decideExecution(this.deps, tx, start.namespace, state, [], now);
     owed.add(start.namespace, start.executionId, decided.events, decided.commands);
     if (decided.more) owed.addPass(start.executionId);
     return state;

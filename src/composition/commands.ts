@@ -97,7 +97,9 @@ const untilStopped = async (server: RunningServer, log: Log): Promise<void> => {
 /** Applies the migrations that are missing; answers their names. */
 export const migrateSchema = async (): Promise<readonly string[]> => {
   const config = configuration();
-  return migrate({ url: requireDatabaseUrl(config) });
+  const applied: string[] = [];
+  await migrate({ url: requireDatabaseUrl(config), log: (message) => applied.push(message) });
+  return applied;
 };
 
 /** Makes the namespace and an administrator's key for it. */

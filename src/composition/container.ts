@@ -57,7 +57,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.evaluateScript, (c) => c.resolve(TOKENS.steering).evaluate);
   single(TOKENS.schemas, (c) => createAjvValidator(c.resolve(TOKENS.evaluateScript)));
   single(TOKENS.foldCache, () => new FoldCache(foundations.foldCacheBytesMax));
-  single(TOKENS.plans, (c) => new PlanCache(c.resolve(TOKENS.definitions)));
+  single(TOKENS.plans, () => new PlanCache());
   single(TOKENS.delayed, (c) => new DelayedWakes(c.resolve(TOKENS.wake)));
   single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
   single(TOKENS.release, (c) => new ReleaseLeases(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake)));
@@ -88,7 +88,6 @@ const evaluator = (c: DependencyContainer): Evaluator => {
   const log = c.resolve(TOKENS.log);
   return new Evaluator({
     engine: c.resolve(TOKENS.engine),
-    definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
@@ -126,7 +125,6 @@ const controlExecution = (c: DependencyContainer): ControlExecution =>
   new ControlExecution({
     engine: c.resolve(TOKENS.engine),
     index: c.resolve(TOKENS.index),
-    definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     evaluator: c.resolve(TOKENS.evaluator),
     plans: c.resolve(TOKENS.plans),

@@ -4,6 +4,7 @@ import type { TaskOutcome } from '../domain/execution/requests.ts';
 import type { ExecutionStatus, ReportStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
+import type { DefinitionStore } from './definition-store.ts';
 
 /** The locked row of one run: what a pass needs before it reads the log. */
 export type ExecutionHead = Readonly<{
@@ -121,6 +122,9 @@ export type DeliveryFailure = Readonly<{ id: string; reason: string; retryAfterM
 export type DueTimer = Readonly<TaskSlot & { executionId: ExecutionId; attempt: number; purpose: TimerPurpose }>;
 export type FiredTimers = Readonly<{ evaluated: readonly ExecutionId[]; underLock: readonly DueTimer[] }>;
 
+/** Definitions as a transaction reads them, on its own connection. */
+export type DefinitionReads = Pick<DefinitionStore, 'findTasks' | 'findBundles'>;
+
 /** A live row of the task queue: what a read lays over the fold. */
 export type OpenTaskRow = Readonly<
   TaskSlot & {
@@ -150,7 +154,7 @@ export type ParkedEvaluation = Readonly<{
  * Everything takes its locks in this order: decide queue, executions, task queue, limits, timers, outbox;
  * every statement that touches several rows does so in id order.
  */
-export interface EngineTx {
+export interface EngineTx extends DefinitionReads {
   /**
    * Claims (deletes) up to `limit` due decide rows, skipping those that others hold, and then locks their executions in
    * id order. Nothing of a run may be read before this (promise 1).

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claimAll, givenExecution, ids, inTx, rolledBack } from './given.ts';
+import { ALPHA, claimAll, givenExecution, ids, inTx, rolledBack } from './given.ts';
 import { harnesses, useHarness } from './harness.ts';
 
 describe.each(harnesses)('the decide queue over $name', (harness) => {
@@ -118,7 +118,7 @@ describe.each(harnesses)('a parked run over $name', (harness) => {
 
   it('says why nothing moves', async () => {
     const executionId = await givenParked();
-    const { parked } = (await open().index.find('alpha' as never, executionId)) ?? {};
+    const { parked } = (await open().index.find(ALPHA, executionId)) ?? {};
     expect(parked).toMatchObject({ attempts: 3, reason: 'the log contradicts itself' });
     const now = await open().engine.now();
     expect(parked?.retryAt).toBeGreaterThan(now);
@@ -128,7 +128,7 @@ describe.each(harnesses)('a parked run over $name', (harness) => {
   it('is due at once when another pass is requested', async () => {
     const executionId = await givenParked();
     await inTx(open().engine, (tx) => tx.requestEvaluations([executionId]));
-    expect((await open().index.find('alpha' as never, executionId))?.parked).toBeUndefined();
+    expect((await open().index.find(ALPHA, executionId))?.parked).toBeUndefined();
     expect(await claimAll(open())).toEqual([executionId]);
   });
 

@@ -60,6 +60,13 @@ describe.each(harnesses)('reporting over $name', (harness) => {
     expect(await inTx(open().engine, (tx) => tx.settleTasks(ALPHA, [report, report]))).toEqual(['settled', 'repeated']);
   });
 
+  it('settles the first of two different reports of one batch, and refuses the other', async () => {
+    const held = await givenLeasedTask(open());
+    const reports = [reportOf(held), reportOf(held, { status: 'FAILED', reason: 'no' })];
+    expect(await inTx(open().engine, (tx) => tx.settleTasks(ALPHA, reports))).toEqual(['settled', 'leaseLost']);
+    expect(await outcomesOf(open(), held.executionId)).toMatchObject([{ status: 'COMPLETED' }]);
+  });
+
   it.each<[string, Partial<TaskReport>]>([
     ['status', { status: 'FAILED' }],
     ['output', { output: { receipt: 'r-2' } }],

@@ -10,7 +10,12 @@ beforeAll(async () => {
   rondo = await startRondo();
 }, START_MS_MAX);
 
-afterAll(async () => rondo?.stop());
+const workers = new AbortController();
+
+afterAll(async () => {
+  workers.abort();
+  await rondo?.stop();
+});
 
 const node = (...args: readonly string[]) => run(process.execPath, args, rondo.environment);
 const cli = (...args: readonly string[]) => node('src/main.ts', ...args);
@@ -65,10 +70,8 @@ test(
   'a shell script is a worker, and the command line sees the run through',
   async () => {
     await registerExample('loop', 'workflow.json');
-    const worker = run('sh', [`${ROOT}examples/shell-worker.sh`, 'check_job'], {
-      ...rondo.environment,
-      TASKS_MAX: '1',
-    });
+    const environment = { ...rondo.environment, TASKS_MAX: '1' };
+    const worker = run('sh', [`${ROOT}examples/shell-worker.sh`, 'check_job'], environment, workers.signal);
     const ran = await cli('run', 'poll_job', '--wait', '--json');
     expect(ran).toMatchObject({ exitCode: 0, err: '' });
     const ended = JSON.parse(ran.out);

@@ -59,13 +59,15 @@ const readyUrl = (child: ChildProcess): Promise<string> =>
     });
   });
 
-/** Runs a program to its end. */
+/** Runs a program to its end, or until the signal aborts. */
 export const run = async (
   command: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<Finished> => {
   const child = spawn(command, args, { cwd: ROOT, env: environment });
+  signal.addEventListener('abort', () => child.kill(), { once: true });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk: Buffer) => {

@@ -25,6 +25,7 @@ export const startHttpServer = async ({
   server.maxHeadersCount = 0;
   answerBrokenRequests(server);
   closeConnectionsAfterStop(server);
+  const connections = trackConnections(server);
   server.on('request', app.handler);
   await listen(server, host, port);
   const address = server.address() as AddressInfo;
@@ -33,7 +34,7 @@ export const startHttpServer = async ({
     url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
     port: address.port,
     stop: () => {
-      stopped ??= stopServer(server, app);
+      stopped ??= stopServer(server, app, connections);
       return stopped;
     },
   };
@@ -76,11 +77,26 @@ const answerBrokenRequests = (server: Server): void => {
   });
 };
 
-const stopServer = async (server: Server, app: HttpApp): Promise<void> => {
+const trackConnections = (server: Server): ReadonlySet<Socket> => {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  return connections;
+};
+
+/** Node takes a connection on which nothing was ever sent for one whose request is on its way, and would wait for it. */
+const closeSilentConnections = (connections: ReadonlySet<Socket>): void => {
+  for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+};
+
+const stopServer = async (server: Server, app: HttpApp, connections: ReadonlySet<Socket>): Promise<void> => {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const deadline = setTimeout(() => server.closeAllConnections(), app.limits.stopTimeoutMs);
   app.stop();
   server.closeIdleConnections();
+  closeSilentConnections(connections);
   await closed;
   clearTimeout(deadline);
 };

@@ -1,5 +1,5 @@
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
-import type { EngineStore, EngineTx, ExecutionHead, IdempotencyHolder } from '../../ports/engine-store.ts';
+import type { DefinitionReads, EngineStore, EngineTx, ExecutionHead, IdempotencyHolder } from '../../ports/engine-store.ts';
 import { evaluationWrites } from './evaluations.ts';
 import { eventLogWrites } from './event-log.ts';
 import { executionWrites } from './executions.ts';
@@ -15,7 +15,9 @@ import type { MemoryState } from './state.ts';
 import { ALL } from './tables.ts';
 import { timerWrites } from './timers.ts';
 
-const engineTx = (state: MemoryState): EngineTx => ({
+const engineTx = (state: MemoryState, { findTasks, findBundles }: DefinitionReads): EngineTx => ({
+  findTasks,
+  findBundles,
   ...evaluationWrites(state),
   ...eventLogWrites(state),
   ...openTaskWrites(state),
@@ -91,8 +93,12 @@ const stuckRuns = (state: MemoryState, idleMs: number, limit: number): readonly 
 };
 
 /** The engine's store in memory: one transaction at a time, so every lock of the port is held by construction. */
-export const createEngineStore = (state: MemoryState, serializer: Serializer): EngineStore => {
-  const tx = engineTx(state);
+export const createEngineStore = (
+  state: MemoryState,
+  serializer: Serializer,
+  definitions: DefinitionReads,
+): EngineStore => {
+  const tx = engineTx(state, definitions);
   return {
     transaction: (work) => serializer.transaction(() => runTransaction(state, tx, work)),
     now: async () => state.now(),

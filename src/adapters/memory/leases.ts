@@ -124,10 +124,10 @@ export const leaseWrites = (
       state.tables.openTasks.put({ ...row, lease, ...optional('progress', heartbeat.progress) });
       return { kind: 'extended', leaseExpiresAt };
     }),
-  releaseLeases: async (leases) =>
+  releaseLeases: async (namespace, leases) =>
     leases.flatMap((lease) => {
       const row = heldTask(state, lease);
-      if (row === undefined) return [];
+      if (row === undefined || (namespace !== undefined && row.namespace !== namespace)) return [];
       giveBack(state, row);
       return [{ namespace: row.namespace, queue: row.task.queue }];
     }),

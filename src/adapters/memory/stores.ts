@@ -34,10 +34,11 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
   const state = createMemoryState(clock);
   const serializer = createSerializer();
   const wake = createWakeSignal();
+  const definitions = createDefinitionStore(state);
   return {
-    engine: createEngineStore(state, serializer),
+    engine: createEngineStore(state, serializer, definitions),
     index: createExecutionIndex(state, serializer),
-    definitions: createDefinitionStore(state),
+    definitions,
     access: createAccessStore(clock),
     health: { problems: async () => [] },
     wake,

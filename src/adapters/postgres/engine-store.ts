@@ -1,3 +1,5 @@
+import { findBundles } from './definition-bundles.ts';
+import { findTasks } from './task-definitions.ts';
 import { z } from 'zod';
 import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
@@ -54,7 +56,9 @@ const engineTx = (session: Session): EngineTx => ({
   settleTasks: (namespace, reports) => settleTasks(session, namespace, reports),
   leaseTasks: (request) => leaseTasks(session, request),
   heartbeat: (namespace, heartbeats) => heartbeat(session, namespace, heartbeats),
-  releaseLeases: (leases) => releaseLeases(session, leases),
+  releaseLeases: (namespace, leases) => releaseLeases(session, namespace, leases),
+  findTasks: (namespace, names) => findTasks(session, namespace, names),
+  findBundles: (hashes) => findBundles(session, hashes),
   appendLogs: (namespace, lease, lines) => appendLogs(session, namespace, lease, lines),
   expireLeases: (limit) => expireLeases(session, limit),
   fireTimers: (limit) => fireTimers(session, limit),
@@ -78,10 +82,10 @@ const findHead = (session: Session, namespace: Namespace, id: ExecutionId): Prom
 const nextDueInMs = async (session: Session): Promise<Awaited<ReturnType<EngineStore['nextDueInMs']>>> => {
   const row = await session.row(due`
     select
-      (ceil(1000 * extract(epoch from greatest(evaluation - at, '0'))))::bigint as evaluation,
-      (ceil(1000 * extract(epoch from greatest(timer - at, '0'))))::bigint as timer,
-      (ceil(1000 * extract(epoch from greatest(lease - at, '0'))))::bigint as lease,
-      (ceil(1000 * extract(epoch from greatest(message - at, '0'))))::bigint as message
+      case when evaluation is not null then ceil(1000 * extract(epoch from greatest(evaluation - at, '0')))::bigint end as evaluation,
+      case when timer is not null then ceil(1000 * extract(epoch from greatest(timer - at, '0')))::bigint end as timer,
+      case when lease is not null then ceil(1000 * extract(epoch from greatest(lease - at, '0')))::bigint end as lease,
+      case when message is not null then ceil(1000 * extract(epoch from greatest(message - at, '0')))::bigint end as message
     from (
       select
         clock_timestamp() as at,

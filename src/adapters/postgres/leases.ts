@@ -205,6 +205,7 @@ export const heartbeat = async (
 
 export const releaseLeases = async (
   session: Session,
+  namespace: Namespace | undefined,
   leases: readonly LeaseRef[],
 ): Promise<readonly Readonly<{ namespace: Namespace; queue: string }>[]> => {
   if (leases.length === 0) return [];
@@ -224,6 +225,7 @@ export const releaseLeases = async (
     from locked join held on held.workflow_id = locked.workflow_id and held.scheduled_seq = locked.scheduled_seq
     where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
       and t.lease_token = held.lease_token and t.outcome is null
+      and (${namespace ?? null}::text is null or t.namespace = ${namespace ?? null}::text)
     returning t.namespace, t.queue`);
 };
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { TaskDefinition } from '../../domain/definition/task-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
-import type { DefinitionStore, PutDefinitionOutcome } from '../../ports/definition-store.ts';
+import type { DefinitionStore, PutDefinitionOutcome, TaskDefinitionRow } from '../../ports/definition-store.ts';
 import type { Database, Session } from './database.ts';
 import { instant, jsonOf, prepared, preparedCommand, sql, text } from './statement.ts';
 
@@ -36,18 +36,24 @@ const putDefinition = async (
   return 'replaced';
 };
 
+export const findTasks = async (
+  session: Session,
+  namespace: Namespace,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, TaskDefinitionRow>> => {
+  if (names.length === 0) return new Map();
+  const rows = await session.rows(find`
+    select name, created_at, updated_at, content as definition from task_definitions
+    where namespace = ${namespace} and name = any(${sql.array(names, 'text')})`);
+  return new Map(rows.map(({ name, ...found }) => [name, found]));
+};
+
 /** Task definitions, one a name. */
 export const taskDefinitionMethods = (
   database: Database,
 ): Pick<DefinitionStore, 'putTask' | 'findTasks' | 'listTasks' | 'deleteTask'> => ({
   putTask: (namespace, definition) => database.transaction((session) => putDefinition(session, namespace, definition)),
-  findTasks: async (namespace, names) => {
-    if (names.length === 0) return new Map();
-    const rows = await database.rows(find`
-      select name, created_at, updated_at, content as definition from task_definitions
-      where namespace = ${namespace} and name = any(${sql.array(names, 'text')})`);
-    return new Map(rows.map(({ name, ...found }) => [name, found]));
-  },
+  findTasks: (namespace, names) => findTasks(database, namespace, names),
   listTasks: (namespace, { limit, after }) =>
     database.rows(list`
       select created_at, updated_at, content as definition from task_definitions

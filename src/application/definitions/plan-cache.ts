@@ -15,25 +15,26 @@ const compiled = (hash: string, bundle: DefinitionBundle | undefined): Plan => {
   throw new InvariantError(`the stored bundle ${hash} no longer compiles: ${reasons}`);
 };
 
+/** Where bundles are read that are not compiled yet: the store, or the transaction at hand. */
+export type BundleSource = Pick<DefinitionStore, 'findBundles'>;
+
 /** Plans by the hash of their bundle. They never change, so nothing is ever invalidated, only forgotten and read again. */
 export class PlanCache {
   private readonly plans: LruMap<string, Plan>;
-  private readonly definitions: Pick<DefinitionStore, 'findBundles'>;
 
-  constructor(definitions: Pick<DefinitionStore, 'findBundles'>, plansMax: number = PLANS_MAX) {
-    this.definitions = definitions;
+  constructor(plansMax: number = PLANS_MAX) {
     this.plans = new LruMap(plansMax);
   }
 
   /** One plan. Throws InvariantError when the bundle is not stored or does not compile. */
-  async planOf(hash: string): Promise<Plan> {
-    const plan = this.plans.get(hash) ?? (await this.plansOf([hash])).get(hash);
+  async planOf(hash: string, source: BundleSource): Promise<Plan> {
+    const plan = this.plans.get(hash) ?? (await this.plansOf([hash], source)).get(hash);
     invariant(plan !== undefined, `no plan for ${hash}`);
     return plan;
   }
 
   /** The plans of several runs with one read at most. Throws as `planOf` does, naming the first that is broken. */
-  async plansOf(hashes: readonly string[]): Promise<ReadonlyMap<string, Plan>> {
+  async plansOf(hashes: readonly string[], source: BundleSource): Promise<ReadonlyMap<string, Plan>> {
     const found = new Map<string, Plan>();
     const missing = new Set<string>();
     for (const hash of hashes) {
@@ -42,7 +43,7 @@ export class PlanCache {
       else found.set(hash, plan);
     }
     if (missing.size === 0) return found;
-    const bundles = await this.definitions.findBundles([...missing].sort());
+    const bundles = await source.findBundles([...missing].sort());
     for (const hash of missing) {
       const plan = compiled(hash, bundles.get(hash));
       this.plans.set(hash, plan);

@@ -2,34 +2,56 @@ import type { Plan, PlanNode, Sequence } from '../definition/plan.ts';
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { ExecutionId, Instant } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import type { ExecutionStarted, SignalBuffered, TaskScheduled } from './events.ts';
+import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
+import type { DeadlineKind, ExecutionStarted, SignalBuffered, TaskScheduled } from './events.ts';
 import type { ClosedExecutionStatus, TaskStatus } from './statuses.ts';
 import { keyAt, stripSuffix, type TaskKey } from './task-key.ts';
 
 /** How the part of the run below an entry ended: `live` while it has not. */
 export type Ending = 'live' | 'ok' | 'failed';
 
+export type LoopPhase = {
+  kind: 'loop';
+  iteration: number;
+  body: Ending;
+  /** The body and every fork branch of this iteration that has not ended: the next one begins when all have. */
+  live: number;
+  /** A permissive task of this iteration failed: the loop fails when the iteration is over. */
+  failed: boolean;
+  items: readonly JsonValue[] | undefined;
+  kept: Map<number, JsonObject>;
+  /** Size of what is kept, so that the limit of the output is never found out by measuring all of it. */
+  keptBytes: number;
+};
+
+export type JoinPhase = {
+  kind: 'join';
+  /** Keys of tasks, or branches (branchKey), that it waits for. */
+  pending: Set<string>;
+  /** What it is told about, and which of its targets that may bring to an end. */
+  watched: Map<string, JoinTarget[]>;
+};
+
+/** What a join waits for: a task, or the outermost loop around it that the join is not in. */
+export type JoinTarget = Readonly<{ key: TaskKey; node: PlanNode; path: readonly number[] }>;
+
+/** What closed an entry: an outcome of its own, a refusal before it had begun, or the end of the run. */
+export type ClosedBy = 'outcome' | 'refusal' | 'end';
+
 /** Where a task stands; each field exists only in the phases where it means something. */
 export type TaskPhase =
-  | { kind: 'attempt'; scheduled: TaskScheduled; seq: number; policy: TaskPolicy }
+  | { kind: 'attempt'; scheduled: TaskScheduled; seq: number; policy: TaskPolicy; missed: readonly DeadlineKind[] }
   | { kind: 'awaitingRetry'; visibleAt: Instant }
   | { kind: 'choice'; chosen: Sequence }
   | { kind: 'fork'; branches: readonly Sequence[]; entered: number; ended: Map<number, Exclude<Ending, 'live'>> }
-  | { kind: 'join'; pending: Set<string> }
-  | {
-      kind: 'loop';
-      iteration: number;
-      body: Ending;
-      items: readonly JsonValue[] | undefined;
-      kept: Map<number, JsonObject>;
-    }
+  | JoinPhase
+  | LoopPhase
   | {
       kind: 'closed';
       ok: boolean;
-      /** The end of the run closed it, not an outcome of its own. */
-      canceled: boolean;
+      by: ClosedBy;
       /** A loop that failed remembers how far it was, for a retry of the run. */
-      loop?: Extract<TaskPhase, { kind: 'loop' }>;
+      loop?: LoopPhase;
     };
 
 /** The latest attempt of one task, or one operator. The one mutable thing besides the state that holds it. */
@@ -41,6 +63,8 @@ export type TaskEntry = {
   phase: TaskPhase;
   /** It and everything below it is over. */
   ending: Ending;
+  /** Seq of the event that settled it: which of two was first, whatever the clocks say. */
+  settledSeq: number | undefined;
   status: TaskStatus;
   input: JsonValue;
   output: JsonObject;
@@ -58,6 +82,8 @@ export type TaskEntry = {
   taskName: string;
   /** The current attempt has, or may have, timers in the store. */
   timed: boolean;
+  /** The same task in an earlier iteration: what its own expressions mean by its ref, at every attempt. */
+  before: TaskEntry | undefined;
 };
 
 /** Why the run must end; set by the fact that made it so, turned into ExecutionClosed by the next decision. */
@@ -85,20 +111,22 @@ export type ExecutionState = {
   seq: number;
   started: ExecutionStarted | undefined;
   variables: JsonObject;
+  /** Of loops, only the iteration that runs. */
   tasks: Map<TaskKey, TaskEntry>;
+  /** The latest occurrence of each ref, of whichever iteration: what expressions read. */
+  latest: Map<string, TaskEntry>;
   /** Nodes that data brought in, by the key of their scope. */
   dynamicNodes: Map<TaskKey, PlanNode>;
-  /** Joins that wait for a key, by that key. */
-  watchers: Map<TaskKey, TaskKey[]>;
-  /** Keys to look at: hints, safe to look at twice, so a fold that adds too many is never wrong. */
-  due: Set<TaskKey>;
-  /** The root and every fork branch that has not ended. */
+  /** Joins to tell when a task or branch is over, by its key. */
+  watchers: Map<string, Set<TaskKey>>;
+  /** Hints, safe to look at twice, so a fold that adds too many is never wrong. */
+  due: DueKeys;
+  /** The root and every fork branch outside of loops that has not ended. */
   liveSequences: number;
   openAttempts: number;
   pendingEnd: PendingEnd | undefined;
   /** The first failure that only let the others finish. */
   permissiveFailure: PendingEnd | undefined;
-  lastOutput: JsonObject;
   signals: SignalBuffered[];
   /** When the run's own deadline counts from. */
   deadlineFrom: Instant | undefined;
@@ -116,44 +144,72 @@ export const emptyState = (executionId: ExecutionId, plan: Plan): ExecutionState
   started: undefined,
   variables: {},
   tasks: new Map(),
+  latest: new Map(),
   dynamicNodes: new Map(),
   watchers: new Map(),
-  due: new Set(),
+  due: newDueKeys(),
   liveSequences: 0,
   openAttempts: 0,
   pendingEnd: undefined,
   permissiveFailure: undefined,
-  lastOutput: {},
   signals: [],
   deadlineFrom: undefined,
   executionDeadlineMissed: false,
 });
+
+const copyLoop = (loop: LoopPhase): LoopPhase => ({ ...loop, kept: new Map(loop.kept) });
 
 const copyPhase = (phase: TaskPhase): TaskPhase => {
   switch (phase.kind) {
     case 'fork':
       return { ...phase, ended: new Map(phase.ended) };
     case 'join':
-      return { ...phase, pending: new Set(phase.pending) };
+      return { ...phase, pending: new Set(phase.pending), watched: new Map(phase.watched) };
     case 'loop':
-      return { ...phase, kept: new Map(phase.kept) };
+      return copyLoop(phase);
+    case 'closed':
+      return phase.loop === undefined ? { ...phase } : { ...phase, loop: copyLoop(phase.loop) };
     default:
       return { ...phase };
   }
 };
 
 /** For callers that keep the old state: tests, replay, time travel. A pass never copies. */
-export const copyState = (state: ExecutionState): ExecutionState => ({
-  ...state,
-  tasks: new Map([...state.tasks].map(([key, entry]) => [key, { ...entry, phase: copyPhase(entry.phase) }])),
-  dynamicNodes: new Map(state.dynamicNodes),
-  watchers: new Map([...state.watchers].map(([key, joins]) => [key, [...joins]])),
-  due: new Set(state.due),
-  signals: [...state.signals],
-});
+export const copyState = (state: ExecutionState): ExecutionState => {
+  const copies = new Map<TaskEntry, TaskEntry>();
+  const copyOf = (entry: TaskEntry): TaskEntry => {
+    const copy = copies.get(entry) ?? { ...entry, phase: copyPhase(entry.phase) };
+    copies.set(entry, copy);
+    return copy;
+  };
+  const copyAll = (entries: ReadonlyMap<string, TaskEntry>): Map<string, TaskEntry> =>
+    new Map([...entries].map(([key, entry]) => [key, copyOf(entry)]));
+  return {
+    ...state,
+    tasks: copyAll(state.tasks),
+    latest: copyAll(state.latest),
+    dynamicNodes: new Map(state.dynamicNodes),
+    watchers: new Map([...state.watchers].map(([key, joins]) => [key, new Set(joins)])),
+    due: copyDueKeys(state.due),
+    signals: [...state.signals],
+  };
+};
+
+/** Lets the next decision look at a task, or at the run itself. */
+export const lookAgainAt = (state: ExecutionState, key: TaskKey): void =>
+  addDueKey(state.due, key, state.tasks.get(key)?.seq ?? 0);
 
 export const isOpen = (state: ExecutionState): boolean =>
   state.lifecycle.status === 'RUNNING' || state.lifecycle.status === 'PAUSED';
+
+/** A node by its ref as seen from iterations `path`: data brought dynamic ones in at those of their fork. */
+export const nodeInScope = (state: ExecutionState, ref: string, path: readonly number[]): PlanNode | undefined => {
+  for (let depth = path.length; depth >= 0 && state.dynamicNodes.size > 0; depth -= 1) {
+    const node = state.dynamicNodes.get(keyAt(ref, path.slice(0, depth)));
+    if (node !== undefined) return node;
+  }
+  return state.plan.nodes.get(ref);
+};
 
 /** The node a key names: a dynamic one of its scope, else one of the plan, loop suffixes taken off one by one. */
 export const nodeOf = (state: ExecutionState, key: TaskKey): PlanNode | undefined => {

@@ -96,14 +96,18 @@ describe('a stream', () => {
   });
 
   test('that breaks is cut, so that the reader resumes and does not take it for the end', async () => {
+    const seen = Promise.withResolvers<void>();
     await serve(async function* () {
-      yield* streamOf(logOf(2).slice(0, 1), 0);
+      for (const entry of logOf(2).slice(0, 1)) yield { kind: 'event', entry };
+      await seen.promise;
       throw new Error('the database went away');
     });
-    // The end frame of the part above is the last thing sent: what follows is the cut.
     const reader = await raw();
     await reader.until(/id: 1/);
+    seen.resolve();
     await reader.closed;
+    expect(reader.text).not.toMatch(/\r\n0\r\n\r\n$/);
+    expect(fixture.logLines.some(({ level }) => level === 'error')).toBe(true);
   });
 });
 

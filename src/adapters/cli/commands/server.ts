@@ -10,7 +10,7 @@ export type ServerCommands = Readonly<{
   runDev(): Promise<void>;
   /** Runs until it is told to stop. */
   runServe(): Promise<void>;
-  /** Brings the schema up to date; answers the migrations it applied. */
+  /** Brings the schema up to date; answers a line for each migration it applied. */
   runMigrate(): Promise<readonly string[]>;
   /** Makes the namespace if there is none and an administrator's key for it; the key is in clear in this answer only. */
   runBootstrap(options: Readonly<{ namespace: string; keyName: string }>): Promise<Bootstrapped>;
@@ -41,7 +41,7 @@ const migrate = async (command: Command, session: Session, server: ServerCommand
   const applied = await server.runMigrate();
   printer.result({ applied }, () => {
     if (applied.length === 0) printer.line('The schema is up to date.');
-    for (const name of applied) printer.line(`applied ${escapeText(name)}`);
+    for (const line of applied) printer.line(escapeText(line));
   });
 };
 
