@@ -190,10 +190,12 @@ create index task_queue_ready on task_queue (
 create index task_queue_ready_system on task_queue (
   queue, priority desc, scheduled_at, workflow_id, scheduled_seq, visible_at
 ) where lease_token is null and outcome is null and family = 'system';
+-- Not "where lease_token is not null": a fenced write would match that too, and the planner, seeing few rows there the last
+-- time it looked, would walk all leases for each task it is to find by its key.
 create index task_queue_leases on task_queue (lease_expires_at)
-  where lease_token is not null and outcome is null;
+  where lease_expires_at is not null and outcome is null;
 create index task_queue_leased_by_name on task_queue (namespace, task_name)
-  where lease_token is not null and outcome is null;
+  where lease_expires_at is not null and outcome is null;
 create index task_queue_outcomes on task_queue (workflow_id)
   where outcome is not null;
 

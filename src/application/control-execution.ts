@@ -1,9 +1,9 @@
-import { lookAtAll, resume } from '../domain/execution/resume.ts';
+import type { Command } from '../domain/execution/commands.ts';
 import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
-import { emptyState, type ExecutionState } from '../domain/execution/state.ts';
+import { lookAtAll, resume } from '../domain/execution/resume.ts';
+import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import { err, ok } from '../domain/kernel/result.ts';
-import type { Command } from '../domain/execution/commands.ts';
 import type { EngineStore, EngineTx } from '../ports/engine-store.ts';
 import type { ExecutionIndex, ExecutionSummary } from '../ports/execution-index.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
@@ -125,4 +125,3 @@ const lostEffects = (
 };
 
 const errorOf = (rejection: Rejection): ApplicationError => ({ code: rejection.code, message: rejection.message });
-

@@ -1,3 +1,4 @@
+import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import { accept } from '../domain/execution/accept.ts';
 import type { Command } from '../domain/execution/commands.ts';
 import { applyAccepted, type Decision, decideOwned } from '../domain/execution/decide.ts';
@@ -5,7 +6,6 @@ import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ExecutionState } from '../domain/execution/state.ts';
-import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import type { Instant, Namespace } from '../domain/kernel/brand.ts';
 import type { DefinitionReads } from '../ports/engine-store.ts';
 

@@ -31,7 +31,8 @@ export const createExecutionUseCases = (parts: {
     stateAt: (namespace, id, seq) => queries.stateAt(namespace, id, seq),
     search: (namespace, filter, limit, cursor) => queries.search(namespace, filter, limit, cursor),
     pause: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Pause', by, ...withReason(reason) }),
-    resume: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Resume', by, ...withReason(reason) }),
+    resume: (namespace, id, by, reason) =>
+      control.request(namespace, id, { type: 'Resume', by, ...withReason(reason) }),
     terminate: (namespace, id, by, reason) =>
       control.request(namespace, id, { type: 'Terminate', by, ...withReason(reason) }),
     retry: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Retry', by, ...withReason(reason) }),

@@ -1,17 +1,17 @@
-import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
+import type { SequencedEvent } from '../domain/execution/events.ts';
 import { applyEvent } from '../domain/execution/evolve.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from '../domain/execution/requests.ts';
+import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import { isClosedExecution } from '../domain/execution/statuses.ts';
-import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ExecutionId } from '../domain/kernel/brand.ts';
 import { invariant } from '../domain/kernel/invariant.ts';
 import type { EngineStore, EngineTx, ExecutionHead, LockedExecutions } from '../ports/engine-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
+import type { PlanCache } from './definitions/plan-cache.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
 import type { FoldCache } from './fold-cache.ts';
 import { OwedWork } from './owed.ts';
-import type { PlanCache } from './definitions/plan-cache.ts';
 
 export type EvaluationDeps = DecisionDeps &
   Readonly<{
@@ -144,10 +144,7 @@ export class Evaluator {
     this.deps.delayed.schedule(pass.owed.laterTopics(pass.locked.now), pass.locked.now);
   }
 
-  private async fold(
-    tx: EngineTx,
-    heads: readonly ExecutionHead[],
-  ): Promise<ReadonlyMap<ExecutionId, ExecutionState>> {
+  private async fold(tx: EngineTx, heads: readonly ExecutionHead[]): Promise<ReadonlyMap<ExecutionId, ExecutionState>> {
     const states = new Map<ExecutionId, ExecutionState>();
     const after = new Map<ExecutionId, number>();
     const plans = await this.deps.plans.plansOf(

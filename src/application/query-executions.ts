@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { projectView } from '../domain/execution/project-view.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
+import { projectView } from '../domain/execution/project-view.ts';
 import { keyOf } from '../domain/execution/task-key.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import { type ExecutionId, type Instant, type Namespace, parseExecutionId } from '../domain/kernel/brand.ts';

@@ -1,7 +1,15 @@
 import type { Namespace } from '../domain/kernel/brand.ts';
 import { err, ok } from '../domain/kernel/result.ts';
-import type { EngineStore, Heartbeat, HeartbeatOutcome, LeaseRef, LogLine, ReportOutcome, TaskReport } from '../ports/engine-store.ts';
 import type { Clock } from '../ports/clock.ts';
+import type {
+  EngineStore,
+  Heartbeat,
+  HeartbeatOutcome,
+  LeaseRef,
+  LogLine,
+  ReportOutcome,
+  TaskReport,
+} from '../ports/engine-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
@@ -63,7 +71,9 @@ export class ReportTasks {
   async heartbeat(
     namespace: Namespace,
     heartbeat: Heartbeat,
-  ): Promise<ReturnType<typeof ok<Extract<HeartbeatOutcome, { kind: 'extended' }>>> | ReturnType<typeof err<ApplicationError>>> {
+  ): Promise<
+    ReturnType<typeof ok<Extract<HeartbeatOutcome, { kind: 'extended' }>>> | ReturnType<typeof err<ApplicationError>>
+  > {
     const [outcome] = await this.engine.transaction((tx) => tx.heartbeat(namespace, [heartbeat]));
     return outcome?.kind === 'extended' ? ok(outcome) : err(LEASE_LOST);
   }
@@ -82,4 +92,3 @@ const answerOf = (report: TaskReport, outcome: ReportOutcome | undefined): Repor
   if (outcome === undefined || outcome === 'leaseLost') return { taskId, result: err(LEASE_LOST) };
   return { taskId, result: ok({ repeated: outcome === 'repeated' }) };
 };
-

@@ -1,8 +1,8 @@
+import { SYSTEM_QUEUE } from '../domain/execution/queues.ts';
+import type { ReportStatus } from '../domain/execution/statuses.ts';
 import { fnv1a32 } from '../domain/kernel/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/kernel/json.ts';
 import type { Result } from '../domain/kernel/result.ts';
-import { SYSTEM_QUEUE } from '../domain/execution/queues.ts';
-import type { ReportStatus } from '../domain/execution/statuses.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EngineStore, LeasedTask, TaskReport } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -20,9 +20,11 @@ export type SystemTaskDeps = Readonly<{
   workerId: string;
 }>;
 
-/** System tasks one process runs at a time, and how long one script or program may take. */
-const SYSTEM_BATCH_MAX = 50;
+/** System tasks one process leases at a time, and how long one script or program may take. */
+const SYSTEM_BATCH_MAX = 16;
 const SCRIPT_TIMEOUT_MS = 4_000;
+/** Above what a whole batch can take on a single thread, so that no lease ends while its script still runs. */
+const SYSTEM_LEASE_MS = SYSTEM_BATCH_MAX * SCRIPT_TIMEOUT_MS + 10_000;
 
 type Finished = Readonly<{ status: ReportStatus; output: JsonObject; reason?: string }>;
 
@@ -41,6 +43,7 @@ export class RunSystemTasks {
         queues: [SYSTEM_QUEUE],
         workerId: this.deps.workerId,
         count: SYSTEM_BATCH_MAX,
+        leaseMs: SYSTEM_LEASE_MS,
         tokens: Array.from({ length: SYSTEM_BATCH_MAX }, () => this.deps.ids.leaseToken()),
       }),
     );
@@ -65,7 +68,7 @@ export class RunSystemTasks {
       case 'INLINE':
         return this.inline(task, input);
       case 'LAMBDA':
-        return this.script(task, input, input['scriptExpression'], 'function');
+        return this.script(task, input, input['scriptExpression']);
       case 'JSON_JQ_TRANSFORM':
         return this.jq(input);
       default:
@@ -83,20 +86,20 @@ export class RunSystemTasks {
     if (evaluator !== 'javascript' && evaluator !== 'graaljs') {
       return terminal(`evaluatorType ${JSON.stringify(evaluator)} is none of javascript, graaljs, value-param.`);
     }
-    return this.script(task, input, expression, 'program');
+    return this.script(task, input, expression);
   }
 
   private async script(
     task: LeasedTask,
     input: JsonObject,
     source: JsonValue | undefined,
-    wrap: 'program' | 'function',
   ): Promise<Finished | undefined> {
     if (typeof source !== 'string' || source.trim() === '') return terminal('The task has no script.');
     const result = await this.deps.sandbox.runScript({
       source,
       bindings: input,
-      wrap,
+      // A source that is a program stays one; only a `return` of its own makes it a function's body.
+      wrap: 'function',
       nowMs: this.deps.clock.now(),
       seed: fnv1a32(task.taskId),
       timeoutMs: SCRIPT_TIMEOUT_MS,

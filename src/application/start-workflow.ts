@@ -1,8 +1,8 @@
+import type { Plan } from '../domain/definition/plan.ts';
 import { applyAccepted } from '../domain/execution/decide.ts';
 import type { ExecutionStarted } from '../domain/execution/events.ts';
 import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import type { ExecutionStatus } from '../domain/execution/statuses.ts';
-import type { Plan } from '../domain/definition/plan.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
 import { canonicalJson } from '../domain/kernel/canonical-json.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
@@ -14,8 +14,8 @@ import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
-import { decideExecution, type DecisionDeps } from './decide-execution.ts';
-import type { ResolveBundle } from './definitions/load-bundle.ts';
+import { type DecisionDeps, decideExecution } from './decide-execution.ts';
+import type { ResolveBundle, ResolvedBundle } from './definitions/load-bundle.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
 import type { FoldCache } from './fold-cache.ts';
@@ -54,14 +54,22 @@ type ReadyStart = Readonly<{
   failedExecutionId: ExecutionId | undefined;
 }>;
 
+type Lookup = Readonly<{ namespace: Namespace; name: string; version: number | undefined }>;
+
 type Won = Readonly<{ won: true; status: ExecutionStatus } | { won: false }>;
 
 export class StartWorkflow {
   private readonly deps: StartDeps;
   private readonly batcher: Batcher<ReadyStart, Won>;
+  private readonly lookups: Batcher<Lookup, ResolvedBundle | undefined>;
 
   constructor(deps: StartDeps) {
     this.deps = deps;
+    this.lookups = new Batcher({
+      run: (lookups) => this.lookUp(lookups),
+      sizeMax: START_BATCH_MAX,
+      inFlightMax: START_FLIGHTS_MAX,
+    });
     this.batcher = new Batcher({
       run: (starts) => this.create(starts),
       sizeMax: START_BATCH_MAX,
@@ -91,7 +99,7 @@ export class StartWorkflow {
     request: StartRequest,
     failedExecutionId: ExecutionId | undefined,
   ): Promise<Result<ReadyStart, ApplicationError>> {
-    const resolved = await this.deps.resolveBundle(namespace, request.name, request.version);
+    const resolved = await this.lookups.submit({ namespace, name: request.name, version: request.version });
     if (resolved === undefined) {
       const version = request.version === undefined ? '' : ` version ${request.version}`;
       return err({ code: 'NOT_FOUND', message: `There is no workflow definition ${request.name}${version}.` });
@@ -105,6 +113,18 @@ export class StartWorkflow {
     );
     const executionId = this.deps.ids.executionId();
     return ok({ namespace, executionId, plan, input, fingerprint, request, failedExecutionId });
+  }
+
+  /** Starts of one definition that arrive together look it up once; each lookup begins after its start arrived. */
+  private async lookUp(lookups: readonly Lookup[]): Promise<readonly (ResolvedBundle | undefined)[]> {
+    const found = new Map<string, Promise<ResolvedBundle | undefined>>();
+    const answers = lookups.map(({ namespace, name, version }) => {
+      const key = JSON.stringify([namespace, name, version]);
+      const answer = found.get(key) ?? this.deps.resolveBundle(namespace, name, version);
+      found.set(key, answer);
+      return answer;
+    });
+    return Promise.all(answers);
   }
 
   private schemaViolation(plan: Plan, input: JsonObject): ApplicationError | undefined {
@@ -138,10 +158,7 @@ export class StartWorkflow {
   }
 
   /** Runs whose key another run holds, in another transaction or earlier in this very batch. */
-  private async lostKeys(
-    tx: EngineTx,
-    starts: readonly ReadyStart[],
-  ): Promise<ReadonlySet<ExecutionId>> {
+  private async lostKeys(tx: EngineTx, starts: readonly ReadyStart[]): Promise<ReadonlySet<ExecutionId>> {
     const lost = new Set<ExecutionId>();
     const first = new Map<string, ReadyStart>();
     for (const start of starts) {
@@ -242,4 +259,3 @@ const newExecution = (start: ReadyStart, startedAt: Instant): NewExecution => {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
 };
-

@@ -9,8 +9,8 @@ import type { OpenTaskRow } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import { executionTopic, type WakeSignal } from '../ports/wake-signal.ts';
 import { noExecution } from './control-execution.ts';
-import type { ExecutionDetail, Outcome, StreamItem, WaitRequest } from './use-cases.ts';
 import type { QueryExecutions } from './query-executions.ts';
+import type { ExecutionDetail, Outcome, StreamItem, WaitRequest } from './use-cases.ts';
 
 /** Events of one read; a slow reader holds one page and no more. */
 const STREAM_PAGE = 500;
@@ -37,7 +37,10 @@ export class FollowExecution {
     const last = await this.deps.index.lastSeq(namespace, executionId);
     if (last === undefined) return err(noExecution(executionId));
     if (after > last) {
-      return err({ code: 'INVALID_CURSOR', message: `The log of this execution ends at ${last}; ${after} is beyond it.` });
+      return err({
+        code: 'INVALID_CURSOR',
+        message: `The log of this execution ends at ${last}; ${after} is beyond it.`,
+      });
     }
     return ok(this.items(namespace, executionId, after, signal));
   }
@@ -157,4 +160,3 @@ const noteOf = (row: OpenTaskRow): JsonObject => ({
   ...(row.startedAt === undefined ? {} : { startedAt: formatInstant(row.startedAt) }),
   ...(row.progress === undefined ? {} : { progress: row.progress }),
 });
-

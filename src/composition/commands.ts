@@ -1,6 +1,6 @@
-import { startEmbeddedPostgres } from '../adapters/embedded-postgres/embedded-postgres.ts';
 import type { Bootstrapped } from '../adapters/cli/program.ts';
 import { systemClock } from '../adapters/clock/system-clock.ts';
+import { startEmbeddedPostgres } from '../adapters/embedded-postgres/embedded-postgres.ts';
 import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { migrate } from '../adapters/postgres/migrate.ts';

@@ -43,7 +43,10 @@ export const environmentSchema = z.object({
   RONDO_FOLD_CACHE_MB: integer(1, 65_536, 256).describe('memory for folded runs, in MB'),
   RONDO_NOTIFY: boolean(true).describe('hint other processes through NOTIFY; all works without, a little later'),
   RONDO_SANDBOX_THREADS: integer(1, 64, 2).describe('threads for scripts and jq'),
-  RONDO_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('what is logged to stderr'),
+  RONDO_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('what is logged to stderr'),
   RONDO_ALLOW_UNSAFE_DURABILITY: boolean(false).describe('start on a PostgreSQL that may lose commits; for tests only'),
 });
 
@@ -62,8 +65,12 @@ export type Config = Readonly<{
 }>;
 
 /** Reads the configuration from environment variables; every problem is listed at once. An empty variable counts as unset. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Result<Config, readonly string[]> => {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+export const readConfig = (
+  environment: Readonly<Record<string, string | undefined>>,
+): Result<Config, readonly string[]> => {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const parsed = environmentSchema.safeParse(given);
   if (!parsed.success) {
     return err(parsed.error.issues.map((issue) => `${issue.path[0]?.toString() ?? '?'}: ${issue.message}`));

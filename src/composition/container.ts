@@ -1,7 +1,7 @@
 import 'reflect-metadata';
-import { container as root, type DependencyContainer, instanceCachingFactory, type InjectionToken } from 'tsyringe';
-import { createSystemIds } from '../adapters/ids/system-ids.ts';
+import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import { sha256 } from '../adapters/hash/sha256.ts';
+import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { createAccessUseCases } from '../application/access/access-use-cases.ts';
@@ -10,6 +10,7 @@ import { createDefinitionUseCases } from '../application/definitions/definition-
 import { createBundleResolver } from '../application/definitions/load-bundle.ts';
 import { PlanCache } from '../application/definitions/plan-cache.ts';
 import { DelayedWakes } from '../application/delayed-wakes.ts';
+import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
 import { Evaluator } from '../application/evaluate-executions.ts';
 import { FoldCache } from '../application/fold-cache.ts';
 import { LeaseTasks } from '../application/lease-tasks.ts';
@@ -18,7 +19,6 @@ import { ReleaseLeases } from '../application/release-leases.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { FollowExecution } from '../application/stream-execution.ts';
-import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -64,7 +64,10 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.evaluator, evaluator);
   single(TOKENS.start, startWorkflow);
   single(TOKENS.leases, leaseTasks);
-  single(TOKENS.reports, (c) => new ReportTasks(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake), c.resolve(TOKENS.clock)));
+  single(
+    TOKENS.reports,
+    (c) => new ReportTasks(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake), c.resolve(TOKENS.clock)),
+  );
   single(TOKENS.control, controlExecution);
   single(TOKENS.useCases, useCases);
   return container;
@@ -93,7 +96,8 @@ const evaluator = (c: DependencyContainer): Evaluator => {
     cache: c.resolve(TOKENS.foldCache),
     wake: c.resolve(TOKENS.wake),
     delayed: c.resolve(TOKENS.delayed),
-    onParked: (executionId, error) => log.error({ executionId, err: error }, 'an evaluation failed alone and is parked'),
+    onParked: (executionId, error) =>
+      log.error({ executionId, err: error }, 'an evaluation failed alone and is parked'),
   });
 };
 
@@ -140,6 +144,7 @@ const useCases = (c: DependencyContainer) => {
     definitions: createDefinitionUseCases({
       definitions: c.resolve(TOKENS.definitions),
       checkScript: steering.checkSyntax,
+      schemas: c.resolve(TOKENS.schemas),
       hash: sha256,
     }),
     executions: createExecutionUseCases({

@@ -1,5 +1,3 @@
-import { createSteeringSandbox } from '../adapters/sandbox/steering-sandbox.ts';
-import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
 import { systemClock } from '../adapters/clock/system-clock.ts';
 import type { AccessPolicy } from '../adapters/http/access-policy.ts';
 import { createHttpApp } from '../adapters/http/app.ts';
@@ -9,8 +7,10 @@ import { assertDurable } from '../adapters/postgres/health.ts';
 import { ensurePartitions, migrate } from '../adapters/postgres/migrate.ts';
 import { createPostgresStores } from '../adapters/postgres/stores.ts';
 import { createWakeHints } from '../adapters/postgres/wake-hints.ts';
-import { compose } from './container.ts';
+import { createSteeringSandbox } from '../adapters/sandbox/steering-sandbox.ts';
+import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
 import type { Config } from './config.ts';
+import { compose } from './container.ts';
 import type { Log } from './log.ts';
 import { createLoops } from './roles.ts';
 import { TOKENS } from './tokens.ts';

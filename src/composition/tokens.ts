@@ -1,8 +1,7 @@
 import type { InjectionToken } from 'tsyringe';
-import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ControlExecution } from '../application/control-execution.ts';
-import type { DelayedWakes } from '../application/delayed-wakes.ts';
 import type { PlanCache } from '../application/definitions/plan-cache.ts';
+import type { DelayedWakes } from '../application/delayed-wakes.ts';
 import type { Evaluator } from '../application/evaluate-executions.ts';
 import type { FoldCache } from '../application/fold-cache.ts';
 import type { LeaseTasks } from '../application/lease-tasks.ts';
@@ -11,6 +10,7 @@ import type { ReportTasks } from '../application/report-tasks.ts';
 import type { StartWorkflow } from '../application/start-workflow.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import type { WorkerRegistry } from '../application/worker-registry.ts';
+import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { AccessStore } from '../ports/access-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';

@@ -35,6 +35,7 @@ describe.each(harnesses)('workflow definitions over $name', (harness) => {
     await put('checkout', 1, 'h-1');
     const created = (await open().definitions.findWorkflow(ALPHA, 'checkout', 1))?.createdAt;
     const changed = workflowDefinition('checkout', 1, { description: 'changed' });
+    await open().advance(1_000);
     expect(await open().definitions.putWorkflow(ALPHA, changed, 'h-2', true)).toBe('replaced');
     const row = await open().definitions.findWorkflow(ALPHA, 'checkout', 1);
     expect(row).toMatchObject({ hash: 'h-2', definition: changed, createdAt: created });
@@ -176,5 +177,18 @@ describe.each(harnesses)('pinned bundles over $name', (harness) => {
     await open().definitions.putBundle('h-1', bundle('first'));
     await open().definitions.putBundle('h-1', bundle('second'));
     expect((await open().definitions.findBundles(['h-1'])).get('h-1')).toEqual(bundle('first'));
+  });
+
+  it('are read by a transaction as by anybody, and task definitions too', async () => {
+    await open().definitions.putBundle('h-1', bundle('one'));
+    await open().definitions.putTask(ALPHA, taskDefinition('charge'));
+    const read = await open().engine.transaction(async (tx) => ({
+      bundles: await tx.findBundles(['h-1', 'h-unknown']),
+      tasks: await tx.findTasks(ALPHA, ['charge', 'unknown']),
+      foreign: await tx.findTasks(BETA, ['charge']),
+    }));
+    expect([...read.bundles]).toEqual([['h-1', bundle('one')]]);
+    expect([...read.tasks.values()].map((row) => row.definition)).toEqual([taskDefinition('charge')]);
+    expect(read.foreign.size).toBe(0);
   });
 });

@@ -173,6 +173,15 @@ describe.each(harnesses)('leasing over $name', (harness) => {
     expect((await inTx(open().engine, (tx) => tx.fireTimers(10))).evaluated).toEqual([held.executionId]);
   });
 
+  it('counts start-to-close from the first lease, however often the attempt is leased again', async () => {
+    const held = await givenLeasedTask(open(), { startToCloseMs: 4_000 });
+    await open().advance(3_000);
+    await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]));
+    await leaseOne(open());
+    await open().advance(1_001);
+    expect((await inTx(open().engine, (tx) => tx.fireTimers(10))).evaluated).toEqual([held.executionId]);
+  });
+
   it('drops schedule-to-start at the first lease', async () => {
     const executionId = await givenExecution(open());
     const task = await givenTask(open(), executionId);
@@ -222,7 +231,7 @@ describe.each(harnesses)('a concurrency limit over $name', (harness) => {
     await open().definitions.putTask(ALPHA, limited('charge', 1));
     await givenTasks(2);
     const first = await leaseOne(open());
-    await inTx(open().engine, (tx) => tx.releaseLeases([first]));
+    await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [first]));
     await leaseOne(open(), { leaseMs: 1_000 });
     await open().advance(1_001);
     await inTx(open().engine, (tx) => tx.expireLeases(10));
@@ -313,10 +322,11 @@ describe.each(harnesses)('holding a lease over $name', (harness) => {
 
   it('ends when given back: visible at once, the same attempt, the same start', async () => {
     const held = await givenLeasedTask(open());
-    expect(await inTx(open().engine, (tx) => tx.releaseLeases([held]))).toEqual([
+    expect(await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]))).toEqual([
       { namespace: ALPHA, queue: 'charge' },
     ]);
     expect((await openTask(open(), held.executionId))?.leased).toBe(false);
+    await open().advance(1_000);
     const again = await leaseOne(open(), { workerId: 'worker-2' });
     expect(again).toMatchObject({ taskId: held.taskId, attempt: held.attempt, startedAt: held.startedAt });
     expect(again.leaseToken).not.toBe(held.leaseToken);
@@ -324,19 +334,26 @@ describe.each(harnesses)('holding a lease over $name', (harness) => {
 
   it('leaves the old holder without any right once given back and leased again', async () => {
     const old = await givenLeasedTask(open());
-    await inTx(open().engine, (tx) => tx.releaseLeases([old]));
+    await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [old]));
     const current = await leaseOne(open(), { workerId: 'worker-2' });
     expect(await settle(open(), reportOf(old))).toBe('leaseLost');
     expect(await heartbeat(open(), old)).toEqual({ kind: 'leaseLost' });
-    expect(await inTx(open().engine, (tx) => tx.releaseLeases([old]))).toEqual([]);
+    expect(await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [old]))).toEqual([]);
     expect(await settle(open(), reportOf(current))).toBe('settled');
+  });
+
+  it('is given back within its namespace, or by the server whatever the namespace', async () => {
+    const held = await givenLeasedTask(open());
+    expect(await inTx(open().engine, (tx) => tx.releaseLeases(BETA, [held]))).toEqual([]);
+    expect((await openTask(open(), held.executionId))?.leased).toBe(true);
+    expect(await inTx(open().engine, (tx) => tx.releaseLeases(undefined, [held]))).toHaveLength(1);
   });
 
   it('is not given back by a stale token or after the report', async () => {
     const held = await givenLeasedTask(open());
-    expect(await inTx(open().engine, (tx) => tx.releaseLeases([{ ...held, leaseToken: stale() }]))).toEqual([]);
+    expect(await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [{ ...held, leaseToken: stale() }]))).toEqual([]);
     await settle(open(), reportOf(held));
-    expect(await inTx(open().engine, (tx) => tx.releaseLeases([held]))).toEqual([]);
+    expect(await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]))).toEqual([]);
     expect(await lease(open())).toEqual([]);
   });
 });
@@ -412,7 +429,7 @@ describe.each(harnesses)('ready queues over $name', (harness) => {
 
   it('are ready again once a lease is given back', async () => {
     const held = await givenLeasedTask(open());
-    await inTx(open().engine, (tx) => tx.releaseLeases([held]));
+    await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]));
     expect(await open().engine.readyQueues([CHARGE])).toEqual([CHARGE]);
   });
 });

@@ -144,6 +144,7 @@ describe.each(harnesses)('ending attempts over $name', (harness) => {
     const at = await open().engine.now();
     await inTx(open().engine, async (tx) => {
       await tx.armTimers([ended, other].map((run) => owed(run, timerOf(free, 'SCHEDULE_TO_CLOSE', at))));
+      await tx.armTimers([owed(ended, timerOf({ ref: '', iteration: 0, attempt: 0 }, 'EXECUTION', at))]);
       await tx.cancelOpenWork([{ executionId: ended, at }]);
     });
     expect(await open().index.openTasks(ALPHA, ended)).toEqual([]);
@@ -153,7 +154,8 @@ describe.each(harnesses)('ending attempts over $name', (harness) => {
     ]);
     expect((await openTask(open(), other))?.taskId).toBe(kept.taskId);
     await open().advance(1);
-    expect((await inTx(open().engine, (tx) => tx.fireTimers(10))).evaluated).toEqual([other]);
+    const fired = await inTx(open().engine, (tx) => tx.fireTimers(10));
+    expect(fired).toEqual({ evaluated: [other], underLock: [] });
   });
 
   it('refuses the report of a canceled attempt', async () => {

@@ -214,7 +214,7 @@ describe.each(harnesses)('expiring leases over $name', (harness) => {
 
   it('leaves released tasks alone', async () => {
     const held = await givenLeasedTask(open(), {}, { leaseMs: 1_000 });
-    await inTx(open().engine, (tx) => tx.releaseLeases([held]));
+    await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]));
     await open().advance(1_001);
     expect(await expire()).toEqual([]);
     expect((await leaseOne(open())).taskId).toBe(held.taskId);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TimerPurpose } from '../../src/domain/execution/commands.ts';
 import { addMs, type ExecutionId } from '../../src/domain/kernel/brand.ts';
 import {
+  ALPHA,
   claimAll,
   givenExecution,
   givenTask,
@@ -231,7 +232,7 @@ describe.each(harnesses)('timers over $name', (harness) => {
       const executionId = await givenExecution(open());
       await arm(executionId, await givenTask(open(), executionId), 'SCHEDULE_TO_START', 1_000, alertOnly);
       const held = await leaseOne(open());
-      await inTx(open().engine, (tx) => tx.releaseLeases([held]));
+      await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]));
       await open().advance(1_001);
       expect(await fire()).toEqual({ evaluated: [], underLock: [] });
       expect((await open().engine.nextDueInMs()).timer).toBeUndefined();

@@ -3,6 +3,7 @@ import { ROOT, run, startRondo } from './rondo-process.ts';
 
 const START_MS_MAX = 120_000;
 const EXAMPLE_MS_MAX = 120_000;
+const FAILURE_RUN_MS_MAX = 20_000;
 
 let rondo: Awaited<ReturnType<typeof startRondo>>;
 
@@ -36,12 +37,11 @@ test(
     expect(large).toMatch(/a large order, reviewed: COMPLETED .*"reviewedBy":"senior reviewer"/);
     expect(declined).toMatch(/a card that is declined: FAILED .*card declined/);
     // The failure workflow starts through the outbox, a moment after the run ended.
-    let started: readonly unknown[] = [];
-    while (started.length === 0) {
+    const failureRuns = async () => {
       const listed = await cli('executions', 'list', '--name', 'order_failed', '--json');
-      started = JSON.parse(listed.out).executions;
-    }
-    expect(started).toHaveLength(1);
+      return JSON.parse(listed.out).executions.length;
+    };
+    await expect.poll(failureRuns, { timeout: FAILURE_RUN_MS_MAX, interval: 500 }).toBe(1);
   },
   EXAMPLE_MS_MAX,
 );
@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  'run --wait exits 1 for a run that failed and 2 for one that still runs',
+  'run --wait exits 2 for a run that still runs and 3 for a workflow that is not there',
   async () => {
     await registerExample('loop', 'workflow.json');
     const waiting = await cli('run', 'poll_job', '--wait', '--timeout', '1', '--json');

@@ -1,5 +1,5 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { EvaluateScript } from '../../domain/execution/script.ts';
 import { canonicalJson } from '../../domain/kernel/canonical-json.ts';
@@ -9,9 +9,11 @@ import type { SchemaValidator } from '../../ports/schema-validator.ts';
 /** Compiled schemas held in memory; compiling one costs milliseconds, using it microseconds. */
 const SCHEMAS_MAX = 1_000;
 
-/** Conductor wraps a schema as `{name, version, type, data}`; the schema itself is in `data`. */
-const schemaOf = (schema: JsonValue): JsonValue =>
-  isJsonObject(schema) && isJsonObject(schema['data']) && typeof schema['name'] === 'string' ? schema['data'] : schema;
+/** Conductor names a registered schema as `{name, version, type, data}`; the schema itself is in `data`. */
+const schemaOf = (schema: JsonValue): JsonValue => {
+  const isNamed = isJsonObject(schema) && typeof schema['name'] === 'string' && schema['properties'] === undefined;
+  return isNamed ? (schema['data'] ?? true) : schema;
+};
 
 const pathOf = (error: ErrorObject): string =>
   error.instancePath
@@ -28,6 +30,8 @@ const pathOf = (error: ErrorObject): string =>
 export const createAjvValidator = (evaluateScript: EvaluateScript): SchemaValidator => {
   const regExp = Object.assign(
     (pattern: string, flags: string) => ({
+      // ajv tells compiled patterns apart by their text.
+      toString: (): string => `/${pattern}/${flags}`,
       test: (text: string): boolean => {
         const result = evaluateScript('new RegExp($.pattern, $.flags).test($.text)', { pattern, flags, text });
         return result.ok && result.value === true;
@@ -58,6 +62,7 @@ export const createAjvValidator = (evaluateScript: EvaluateScript): SchemaValida
       return { path: pathOf(error), message: `${error.message ?? 'does not match the schema'}` };
     },
     problem: (schema) => {
+      if (typeof schema === 'string') return 'registered schemas are not available: give the schema itself';
       try {
         compile(schema);
         return undefined;

@@ -89,6 +89,14 @@ const workflowMethods = (
   deleteWorkflow: async (namespace, name, version) => workflows.delete(namespace, name, version),
 });
 
+const found = <K, V>(keys: readonly K[], find: (key: K) => V | undefined): ReadonlyMap<K, V> =>
+  new Map(
+    keys.flatMap((key): [K, V][] => {
+      const value = find(key);
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+
 const taskMethods = (
   state: MemoryState,
 ): Pick<DefinitionStore, 'putTask' | 'findTasks' | 'listTasks' | 'deleteTask'> => {
@@ -102,13 +110,7 @@ const taskMethods = (
       tasks.set(key, { createdAt: before?.createdAt ?? now, updatedAt: now, definition });
       return before === undefined ? 'created' : 'replaced';
     },
-    findTasks: async (namespace, names) =>
-      new Map(
-        names.flatMap((name) => {
-          const row = tasks.get(inNamespace(namespace, name));
-          return row === undefined ? [] : [[name, row]];
-        }),
-      ),
+    findTasks: async (namespace, names) => found(names, (name) => tasks.get(inNamespace(namespace, name))),
     listTasks: async (namespace, { limit, after }) =>
       [...tasks]
         .filter(([key, { definition }]) => key === inNamespace(namespace, definition.name))
@@ -126,13 +128,7 @@ const bundleMethods = (): Pick<DefinitionStore, 'putBundle' | 'findBundles'> => 
     putBundle: async (hash, bundle) => {
       if (!bundles.has(hash)) bundles.set(hash, bundle);
     },
-    findBundles: async (hashes) =>
-      new Map(
-        hashes.flatMap((hash) => {
-          const bundle = bundles.get(hash);
-          return bundle === undefined ? [] : [[hash, bundle]];
-        }),
-      ),
+    findBundles: async (hashes) => found(hashes, (hash) => bundles.get(hash)),
   };
 };
 

@@ -1,5 +1,11 @@
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
-import type { DefinitionReads, EngineStore, EngineTx, ExecutionHead, IdempotencyHolder } from '../../ports/engine-store.ts';
+import type {
+  DefinitionReads,
+  EngineStore,
+  EngineTx,
+  ExecutionHead,
+  IdempotencyHolder,
+} from '../../ports/engine-store.ts';
 import { evaluationWrites } from './evaluations.ts';
 import { eventLogWrites } from './event-log.ts';
 import { executionWrites } from './executions.ts';

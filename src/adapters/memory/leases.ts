@@ -9,14 +9,14 @@ import { ALL } from './tables.ts';
 import { armTimer, dropTimer } from './timers.ts';
 
 /** The open attempt that this token holds; undefined once it was ended, given back or taken by another (promise 7). */
-export const heldTask = (state: MemoryState, { taskId, leaseToken }: LeaseRef): OpenTask | undefined => {
+const heldTask = (
+  state: MemoryState,
+  namespace: Namespace | undefined,
+  { taskId, leaseToken }: LeaseRef,
+): OpenTask | undefined => {
   const row = state.tables.openTasks.get(taskId);
-  return row?.lease?.token === leaseToken && row.outcome === undefined ? row : undefined;
-};
-
-const heldTaskOf = (state: MemoryState, namespace: Namespace, lease: LeaseRef): OpenTask | undefined => {
-  const row = heldTask(state, lease);
-  return row?.namespace === namespace ? row : undefined;
+  if (row === undefined || row.namespace !== (namespace ?? row.namespace)) return undefined;
+  return row.lease?.token === leaseToken && row.outcome === undefined ? row : undefined;
 };
 
 /** Moves the tasks of a queue whose time has come from the delayed to the ready ones. */
@@ -117,7 +117,7 @@ export const leaseWrites = (
   leaseTasks: async (request) => leaseTasks(state, request),
   heartbeat: async (namespace, heartbeats) =>
     heartbeats.map((heartbeat) => {
-      const row = heldTaskOf(state, namespace, heartbeat);
+      const row = heldTask(state, namespace, heartbeat);
       if (row?.lease === undefined) return { kind: 'leaseLost' };
       const leaseExpiresAt = addMs(state.now(), heartbeat.leaseMs ?? row.task.heartbeatMs);
       const lease = { ...row.lease, expiresAt: leaseExpiresAt };
@@ -126,13 +126,13 @@ export const leaseWrites = (
     }),
   releaseLeases: async (namespace, leases) =>
     leases.flatMap((lease) => {
-      const row = heldTask(state, lease);
-      if (row === undefined || (namespace !== undefined && row.namespace !== namespace)) return [];
+      const row = heldTask(state, namespace, lease);
+      if (row === undefined) return [];
       giveBack(state, row);
       return [{ namespace: row.namespace, queue: row.task.queue }];
     }),
   appendLogs: async (namespace, lease, lines) => {
-    const row = heldTaskOf(state, namespace, lease);
+    const row = heldTask(state, namespace, lease);
     if (row === undefined) return false;
     appendLines(state, row, lines);
     return true;

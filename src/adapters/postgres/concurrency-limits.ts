@@ -53,7 +53,8 @@ export const lockRoom = async (
     from unnest(${names}) as limited (name)`);
   const leased = await session.rows(countLeased`
     select task_name, count(*) as leased from task_queue
-    where namespace = ${namespace} and task_name = any(${names}) and lease_token is not null and outcome is null
+    where namespace = ${namespace} and task_name = any(${names})
+      and lease_expires_at is not null and outcome is null
     group by task_name`);
   const leasedByName = new Map(leased.map((row) => [row.taskName, row.leased]));
   const roomOf = (name: string, limit: number) => Math.max(0, limit - (leasedByName.get(name) ?? 0));

@@ -1,5 +1,8 @@
+/** What this adapter throws for its own reasons; such an error passes through it unchanged. */
+export class PostgresAdapterError extends Error {}
+
 /** The database cannot be reached, is starting, shutting down or overloaded. The call may be repeated later. */
-export class DatabaseUnavailableError extends Error {
+export class DatabaseUnavailableError extends PostgresAdapterError {
   override readonly name = 'DatabaseUnavailableError';
   readonly code = 'UNAVAILABLE';
 }
@@ -8,7 +11,7 @@ export class DatabaseUnavailableError extends Error {
  * The database refused what our own code sent: a broken constraint, a value it cannot store, a statement that is wrong.
  * Repeating the call does not help. `sqlstate` is absent when the refusal did not come from the server.
  */
-export class DatabaseDefectError extends Error {
+export class DatabaseDefectError extends PostgresAdapterError {
   override readonly name = 'DatabaseDefectError';
   readonly code = 'DATABASE_DEFECT';
   readonly sqlstate: string | undefined;
@@ -19,10 +22,10 @@ export class DatabaseDefectError extends Error {
   }
 }
 
-export type SchemaErrorCode = 'SCHEMA_NEWER' | 'SCHEMA_OUTDATED' | 'MIGRATION_CHANGED' | 'MIGRATION_FAILED';
+export type SchemaErrorCode = 'SCHEMA_NEWER' | 'MIGRATION_CHANGED' | 'MIGRATION_FAILED';
 
 /** The schema and this program do not fit together. */
-export class SchemaError extends Error {
+export class SchemaError extends PostgresAdapterError {
   override readonly name = 'SchemaError';
   readonly code: SchemaErrorCode;
 
@@ -33,7 +36,7 @@ export class SchemaError extends Error {
 }
 
 /** The server may lose what it acknowledged. */
-export class UnsafeDurabilityError extends Error {
+export class UnsafeDurabilityError extends PostgresAdapterError {
   override readonly name = 'UnsafeDurabilityError';
   readonly code = 'UNSAFE_DURABILITY';
 }

@@ -20,12 +20,13 @@ const distinct = (rows: readonly Readonly<{ executionId: ExecutionId }>[]): read
 
 /**
  * Peeks without locks, takes the decide rows, and only then the task rows, checking the expiry again: a heartbeat that
- * came in between keeps its lease. The end of an attempt does not revoke its token; the outcome does that.
+ * came in between keeps its lease. That the outcome is missing is worded so that the index of all leases does not offer
+ * itself: the rows are to be found by their key.
  */
 export const expireLeases = async (session: Session, limit: number): Promise<readonly ExecutionId[]> => {
   const seen = await session.rows(peekLeases`
     select workflow_id as execution_id, scheduled_seq from task_queue
-    where lease_token is not null and outcome is null and lease_expires_at <= (select clock_timestamp())
+    where outcome is null and lease_expires_at <= (select clock_timestamp())
     order by lease_expires_at
     limit ${limit}::bigint`);
   if (seen.length === 0) return [];
@@ -45,7 +46,7 @@ export const expireLeases = async (session: Session, limit: number): Promise<rea
       outcome_reason = 'no heartbeat from worker ' || t.worker_id || ' before its lease ended'
     from locked
     where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      and t.lease_token is not null and t.outcome is null and t.lease_expires_at <= clock_timestamp()
+      and coalesce(t.outcome, '') = '' and t.lease_expires_at <= clock_timestamp()
     returning t.workflow_id as execution_id`);
   return distinct(expired);
 };

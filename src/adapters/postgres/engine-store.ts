@@ -1,5 +1,3 @@
-import { findBundles } from './definition-bundles.ts';
-import { findTasks } from './task-definitions.ts';
 import { z } from 'zod';
 import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
@@ -7,6 +5,7 @@ import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-st
 import type { Database, Session } from './database.ts';
 import { dropTimers, expireLeases, fireTimers } from './deadlines.ts';
 import { claimEvaluations, claimEvaluationsOf, parkEvaluation, requestEvaluations } from './decide-queue.ts';
+import { findBundles } from './definition-bundles.ts';
 import { appendEvents, readEvents } from './event-log.ts';
 import { createExecutions, projectExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
@@ -14,6 +13,7 @@ import { appendLogs, heartbeat, leaseTasks, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readOutcomes, settleTasks } from './outcomes.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
+import { findTasks } from './task-definitions.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
 import { armTimers, cancelTimers } from './timers.ts';
 
@@ -94,7 +94,7 @@ const nextDueInMs = async (session: Session): Promise<Awaited<ReturnType<EngineS
           (select min(fire_at) from timers where not under_lock),
           (select min(fire_at) from timers where under_lock)
         ) as timer,
-        (select min(lease_expires_at) from task_queue where lease_token is not null and outcome is null) as lease,
+        (select min(lease_expires_at) from task_queue where lease_expires_at is not null and outcome is null) as lease,
         (
           select o.available_at from outbox_events o
           where o.dead_at is null and not exists (

@@ -120,18 +120,17 @@ const setOutcomes = async (
         workflow_id uuid, scheduled_seq bigint, lease_token uuid, status text, output json, reason text, position integer
       )
     ), locked as (
-      select t.workflow_id, t.scheduled_seq
+      select report.*
       from report join task_queue t on t.workflow_id = report.workflow_id and t.scheduled_seq = report.scheduled_seq
       order by t.workflow_id, t.scheduled_seq
       for no key update of t
     )
     update task_queue t
-    set outcome = report.status, outcome_output = report.output, outcome_reason = report.reason,
-      outcome_at = (select clock_timestamp()) + report.position * interval '1 microsecond'
-    from locked join report
-      on report.workflow_id = locked.workflow_id and report.scheduled_seq = locked.scheduled_seq
+    set outcome = locked.status, outcome_output = locked.output, outcome_reason = locked.reason,
+      outcome_at = (select clock_timestamp()) + locked.position * interval '1 microsecond'
+    from locked
     where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      and t.lease_token = report.lease_token and t.outcome is null
+      and t.lease_token = locked.lease_token and t.outcome is null
       and (${namespace}::text is null or t.namespace = ${namespace}::text)
     returning t.workflow_id as execution_id, t.scheduled_seq, t.lease_token`);
   return new Set(rows.map(keyOfRow));

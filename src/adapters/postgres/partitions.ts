@@ -32,8 +32,12 @@ const monthOf = (now: Instant, ahead: number): Month => {
   return { suffix, from: lowestId(start), to: lowestId(end) };
 };
 
+// to_regclass would answer from a cache that waiting for an advisory lock does not refresh.
 const isThere = async (client: pg.Client, name: string): Promise<boolean> => {
-  const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [name]);
+  const { rows } = await client.query<{ there: boolean }>(
+    'select exists (select from pg_class where relname = $1 and pg_table_is_visible(oid)) as there',
+    [name],
+  );
   return rows[0]?.there === true;
 };
 

@@ -1,4 +1,4 @@
-import { DatabaseDefectError, DatabaseUnavailableError } from './database-error.ts';
+import { DatabaseDefectError, DatabaseUnavailableError, PostgresAdapterError } from './database-error.ts';
 
 /**
  * What a failure of the database means to the caller.
@@ -76,7 +76,7 @@ export const classifyFailure = (error: unknown): DatabaseFailure | undefined => 
 
 /** The error that leaves the adapter: ours for a failure of the database, the very same for anything else. */
 export const translateFailure = (error: unknown): unknown => {
-  if (error instanceof DatabaseUnavailableError || error instanceof DatabaseDefectError) return error;
+  if (error instanceof PostgresAdapterError) return error;
   const message = error instanceof Error ? error.message : String(error);
   switch (classifyFailure(error)) {
     case undefined:

@@ -8,6 +8,7 @@ import { isJsonObject, type JsonValue } from '../../domain/kernel/json.ts';
 import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import type { ContentHasher } from '../../ports/content-hasher.ts';
 import type { DefinitionStore, PutDefinitionOutcome } from '../../ports/definition-store.ts';
+import type { SchemaValidator } from '../../ports/schema-validator.ts';
 import type { ApplicationError } from '../application-error.ts';
 import type { UseCases } from '../use-cases.ts';
 import { workflowHash } from './content.ts';
@@ -18,8 +19,17 @@ import { taskNamesOf } from './task-names.ts';
 export type DefinitionCollaborators = Readonly<{
   definitions: DefinitionStore;
   checkScript: CheckScript;
+  schemas: SchemaValidator;
   hash: ContentHasher;
 }>;
+
+/** Schemas that cannot be used are found when they are registered, not when the first run brings its input. */
+const schemaProblems = (workflow: WorkflowDefinition, schemas: SchemaValidator): readonly DefinitionProblem[] =>
+  (['inputSchema', 'outputSchema'] as const).flatMap((path) => {
+    const schema = workflow[path];
+    const problem = schema === undefined ? undefined : schemas.problem(schema);
+    return problem === undefined ? [] : [{ code: 'VALIDATION_FAILED' as const, message: problem, path }];
+  });
 
 type Registered = Readonly<{ outcome: PutDefinitionOutcome; definition: WorkflowDefinition }>;
 
@@ -28,13 +38,16 @@ export const readWorkflow = async (
   namespace: Namespace,
   document: JsonValue,
   door: Dialect,
-  { definitions, checkScript }: DefinitionCollaborators,
+  { definitions, checkScript, schemas }: DefinitionCollaborators,
 ): Promise<Result<WorkflowDefinition, readonly DefinitionProblem[]>> => {
   const parsed = parseWorkflowDefinition(document, door);
   if (!parsed.ok) return parsed;
   const workflow = parsed.value;
   const taskDefinitions = await findTaskDefinitions(definitions, namespace, taskNamesOf(workflow));
-  const problems = checkDefinition({ workflow, taskDefinitions }, checkScript);
+  const problems = [
+    ...checkDefinition({ workflow, taskDefinitions }, checkScript),
+    ...schemaProblems(workflow, schemas),
+  ];
   return problems.length > 0 ? err(problems) : parsed;
 };
 

@@ -8,6 +8,8 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 const CONTROL = /\p{Cc}/u;
 /** What the engine itself appends to a reference inside a loop. */
 const LOOP_SUFFIX = /__\d+$/;
+/** Joins note whole branches beside references, as `#0`. */
+const BRANCH_SIGN = '#';
 
 const invalidName = (path: string, message: string): DefinitionProblem => ({ code: 'INVALID_NAME', message, path });
 
@@ -35,6 +37,7 @@ export const referenceProblem = (ref: string, path: string, door: Dialect): Defi
       'a reference must not end with "__" and digits: that is how loop iterations are told apart',
     );
   }
+  if (ref.startsWith(BRANCH_SIGN)) return invalidName(path, `a reference must not begin with "${BRANCH_SIGN}"`);
   return door === 'v1' && SCOPE_ROOTS.has(ref)
     ? invalidName(path, `"${ref}" is the name of a root of expressions and cannot name a task`)
     : undefined;

@@ -1,9 +1,12 @@
+import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
+import { invariant } from '../kernel/invariant.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import type { WorkflowEvent } from './events.ts';
-import { closing } from './outcome.ts';
+import { closing, closingBySignal } from './outcome.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
-import { type ExecutionState, isOpen, type TaskEntry } from './state.ts';
+import { bufferedSignal, isWaiting } from './signals.ts';
+import { type ExecutionState, isOpen, nodeOf, type TaskEntry } from './state.ts';
 import { isClosedExecution } from './statuses.ts';
 import { keyOf } from './task-key.ts';
 
@@ -53,20 +56,23 @@ const settleTask = (state: ExecutionState, outcome: TaskOutcome, now: Instant): 
   if (entry?.phase.kind !== 'attempt' || entry.attempt !== outcome.attempt) {
     return reject('LEASE_LOST', `Attempt ${outcome.attempt} of ${keyOf(outcome)} is not open.`);
   }
-  return ok([closing(state, entry, outcome, now)]);
+  if (outcome.deadline !== undefined && entry.phase.missed.includes(outcome.deadline)) {
+    return reject('INVALID_STATE', `The deadline ${outcome.deadline} of ${entry.key} has passed already.`);
+  }
+  // A signal that came before its wait was promised to it: it goes before the clock and before any other outcome.
+  const signal = bufferedSignal(state, entry);
+  return ok([signal === undefined ? closing(state, entry, outcome, now) : closingBySignal(state, entry, signal, now)]);
 };
 
-const isWaiting = (entry: TaskEntry): boolean =>
-  entry.phase.kind === 'attempt' && (entry.node.type === 'WAIT' || entry.node.type === 'YIELD');
+const isOpenWait = (entry: TaskEntry): boolean => entry.phase.kind === 'attempt' && isWaiting(entry.node);
 
+/** The open wait that a signal ends: the one with this very key, else the one of that ref, else the oldest. */
 const firstBlocked = (state: ExecutionState, ref: string | undefined): TaskEntry | undefined => {
-  if (ref !== undefined) {
-    const named = state.tasks.get(ref);
-    if (named !== undefined && isWaiting(named)) return named;
-  }
+  const named = ref === undefined ? undefined : state.tasks.get(ref);
+  if (named !== undefined && isOpenWait(named)) return named;
   let first: TaskEntry | undefined;
   for (const entry of state.tasks.values()) {
-    if (!isWaiting(entry) || (ref !== undefined && entry.node.ref !== ref)) continue;
+    if (!isOpenWait(entry) || (ref !== undefined && entry.node.ref !== ref)) continue;
     if (first === undefined || entry.seq < first.seq) first = entry;
   }
   return first;
@@ -74,42 +80,37 @@ const firstBlocked = (state: ExecutionState, ref: string | undefined): TaskEntry
 
 const signal = (state: ExecutionState, request: RequestOf<'Signal'>, now: Instant): Answer => {
   const entry = firstBlocked(state, request.ref);
-  if (entry === undefined) return bufferSignal(state, request, now);
-  if (entry.phase.kind !== 'attempt') return reject('INVALID_STATE', `${entry.key} waits for nothing.`);
-  const { ref, iteration } = entry.phase.scheduled;
-  return ok([
-    closing(
-      state,
-      entry,
-      {
-        ref,
-        iteration,
-        attempt: entry.attempt,
-        status: request.status,
-        output: request.output,
-        workerId: request.by,
-        startedAt: entry.scheduledAt,
-      },
-      now,
-    ),
-  ]);
+  // Where one is kept for the wait already, this one comes after it.
+  if (entry === undefined || bufferedSignal(state, entry) !== undefined) return bufferSignal(state, request, now);
+  invariant(entry.phase.kind === 'attempt', `${entry.key} waits for nothing`);
+  const { ref, iteration, attempt } = entry.phase.scheduled;
+  const { status, output, by } = request;
+  const outcome = { ref, iteration, attempt, status, output, workerId: by, startedAt: entry.scheduledAt };
+  return ok([closing(state, entry, outcome, now)]);
 };
 
 /** A signal may come before its wait: it is kept for the next task of that ref. */
 const bufferSignal = (state: ExecutionState, request: RequestOf<'Signal'>, now: Instant): Answer => {
-  const { ref } = request;
+  const { ref, output, status } = request;
   if (ref === undefined) return reject('INVALID_STATE', 'No task of this execution waits for a signal.');
-  const node = state.plan.nodes.get(ref);
-  if (node?.type !== 'WAIT' && node?.type !== 'YIELD') {
+  const node = nodeOf(state, ref);
+  if (node === undefined || !isWaiting(node)) {
     return reject('NOT_FOUND', `No task ${ref} of this execution waits for signals.`);
   }
-  if (node.loops.length === 0 && state.tasks.has(ref)) {
+  if (!mayWaitAgain(state, node, ref)) {
     return reject('INVALID_STATE', `Task ${ref} has ended and does not wait again.`);
   }
   if (state.signals.length >= SIGNALS_BUFFERED_MAX) {
     return reject('LIMIT_EXCEEDED', `${SIGNALS_BUFFERED_MAX} signals wait for tasks of this execution already.`);
   }
-  return ok([{ type: 'SignalBuffered', at: now, ref, output: request.output, status: request.status }]);
+  return ok([{ type: 'SignalBuffered', at: now, ref: node.ref, output, status }]);
+};
+
+/** One iteration of a loop waits once; by its plain ref a task in a loop may always wait again. */
+const mayWaitAgain = (state: ExecutionState, node: PlanNode, ref: string): boolean => {
+  if (ref === node.ref && node.loops.length > 0) return true;
+  const entry = state.tasks.get(ref);
+  return entry === undefined ? ref === node.ref : entry.phase.kind !== 'closed';
 };
 
 const pause = (state: ExecutionState, request: RequestOf<'Pause'>, now: Instant): Answer =>
@@ -135,6 +136,9 @@ const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant)
 };
 
 const passDeadline = (state: ExecutionState, now: Instant): Answer => {
+  if (state.plan.timeoutMs === 0 || state.executionDeadlineMissed) {
+    return reject('INVALID_STATE', 'The execution has no deadline that could pass.');
+  }
   if (state.plan.timeoutPolicy === 'ALERT_ONLY') return ok([{ type: 'ExecutionDeadlineMissed', at: now }]);
   return ok([
     {

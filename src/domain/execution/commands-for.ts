@@ -49,7 +49,7 @@ const entryOf = (state: ExecutionState, slot: Readonly<{ ref: string; iteration:
 export const openings = (state: ExecutionState, entry: TaskEntry): readonly Command[] => {
   const { phase, node } = entry;
   invariant(phase.kind === 'attempt', `${entry.key} has no open attempt`);
-  const { scheduled, policy, seq } = phase;
+  const { scheduled, policy, seq, missed } = phase;
   return [
     {
       type: 'EnqueueTask',
@@ -69,7 +69,7 @@ export const openings = (state: ExecutionState, entry: TaskEntry): readonly Comm
       startToCloseMs: policy.startToCloseMs,
       alertOnly: policy.timeoutPolicy === 'ALERT_ONLY',
     },
-    ...attemptTimers(scheduled, policy),
+    ...attemptTimers(scheduled, policy, missed),
   ];
 };
 

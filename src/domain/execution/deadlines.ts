@@ -1,7 +1,7 @@
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import { addDuration } from '../kernel/time.ts';
 import type { Command } from './commands.ts';
-import type { TaskScheduled } from './events.ts';
+import type { DeadlineKind, TaskScheduled } from './events.ts';
 import type { ExecutionState } from './state.ts';
 
 type ArmTimer = Extract<Command, { type: 'ArmTimer' }>;
@@ -13,19 +13,23 @@ export const isTimed = (scheduled: TaskScheduled, policy: TaskPolicy): boolean =
   policy.startToCloseMs > 0 ||
   policy.scheduleToCloseMs > 0;
 
-/** The timers of an attempt that are known when it opens. */
-export const attemptTimers = (scheduled: TaskScheduled, policy: TaskPolicy): readonly ArmTimer[] => {
+/** The timers of an attempt that are known when it opens, without those that passed and only alerted. */
+export const attemptTimers = (
+  scheduled: TaskScheduled,
+  policy: TaskPolicy,
+  missed: readonly DeadlineKind[],
+): readonly ArmTimer[] => {
   const slot = { ref: scheduled.ref, iteration: scheduled.iteration, attempt: scheduled.attempt };
   const alertOnly = policy.timeoutPolicy === 'ALERT_ONLY';
   const timers: ArmTimer[] = [];
   if (scheduled.fireAt !== undefined) {
     timers.push({ type: 'ArmTimer', ...slot, purpose: 'WAIT', fireAt: scheduled.fireAt, alertOnly: false });
   }
-  if (policy.scheduleToStartMs > 0) {
+  if (policy.scheduleToStartMs > 0 && !missed.includes('SCHEDULE_TO_START')) {
     const fireAt = addDuration(scheduled.visibleAt, policy.scheduleToStartMs);
     timers.push({ type: 'ArmTimer', ...slot, purpose: 'SCHEDULE_TO_START', fireAt, alertOnly });
   }
-  if (policy.scheduleToCloseMs > 0) {
+  if (policy.scheduleToCloseMs > 0 && !missed.includes('SCHEDULE_TO_CLOSE')) {
     const fireAt = addDuration(scheduled.firstScheduledAt, policy.scheduleToCloseMs);
     timers.push({ type: 'ArmTimer', ...slot, purpose: 'SCHEDULE_TO_CLOSE', fireAt, alertOnly });
   }

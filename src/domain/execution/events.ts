@@ -2,7 +2,7 @@ import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { TaskNodeDefinition } from '../definition/workflow-definition.ts';
 import type { ExecutionId, Instant, Namespace } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import type { AttemptStatus, ClosedExecutionStatus, OperatorStatus } from './statuses.ts';
+import type { AttemptStatus, ClosedExecutionStatus, OperatorStatus, ReportStatus } from './statuses.ts';
 
 /** Which deadline of an attempt passed; the wire names are in the glossary. */
 export type DeadlineKind = 'SCHEDULE_TO_START' | 'START_TO_CLOSE' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
@@ -141,7 +141,7 @@ export type SignalBuffered = Readonly<{
   at: Instant;
   ref: string;
   output: JsonObject;
-  status: AttemptStatus;
+  status: ReportStatus;
 }>;
 
 export type ExecutionPaused = Readonly<{ type: 'ExecutionPaused'; at: Instant; by: string; reason?: string }>;

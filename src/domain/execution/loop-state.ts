@@ -1,48 +1,59 @@
-import type { LoopNode, PlanNode, Sequence } from '../definition/plan.ts';
+import type { LoopNode, Sequence } from '../definition/plan.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import type { ExecutionState, TaskEntry, TaskPhase } from './state.ts';
+import { jsonBytes } from '../kernel/json-depth.ts';
+import { dropDueKey } from './due-keys.ts';
+import { eachNode, sequencesOf } from './plan-walk.ts';
+import type { ExecutionState, LoopPhase, TaskEntry } from './state.ts';
 import { keyAt } from './task-key.ts';
 
-export type LoopPhase = Extract<TaskPhase, { kind: 'loop' }>;
+export const newLoop = (items: readonly JsonValue[] | undefined): LoopPhase => ({
+  kind: 'loop',
+  iteration: 1,
+  body: 'live',
+  live: 1,
+  failed: false,
+  items,
+  kept: new Map(),
+  keptBytes: 0,
+});
 
-/** Sequences below a node that run in the same iterations as the node itself. */
-const sequencesWithin = (node: PlanNode, entry: TaskEntry | undefined): readonly (Sequence | undefined)[] => {
-  switch (node.type) {
-    case 'SWITCH':
-    case 'DECISION':
-      return [...node.cases.values(), node.fallback];
-    case 'FORK_JOIN':
-      return node.branches;
-    case 'FORK_JOIN_DYNAMIC':
-      return entry?.phase.kind === 'fork' ? entry.phase.branches : [];
-    default:
-      return [];
-  }
+/** Sequences below an entry that run in the same iteration as it does. */
+const sequencesWithin = (entry: TaskEntry): readonly Sequence[] => {
+  if (entry.node.type === 'DO_WHILE') return [];
+  return entry.phase.kind === 'fork' ? entry.phase.branches : sequencesOf(entry.node);
 };
 
 /** Visits what ran of a sequence in the given iterations, branches and cases included, inner loops as one. */
 const visit = (
   state: ExecutionState,
-  sequence: Sequence | undefined,
+  sequence: Sequence,
   path: readonly number[],
   see: (entry: TaskEntry) => void,
 ): void => {
-  for (const node of sequence?.nodes ?? []) {
+  for (const node of sequence.nodes) {
     const entry = state.tasks.get(keyAt(node.ref, path));
     if (entry === undefined) continue;
-    for (const inner of sequencesWithin(node, entry)) visit(state, inner, path, see);
+    for (const inner of sequencesWithin(entry)) visit(state, inner, path, see);
     see(entry);
   }
 };
 
-/** Outputs of one iteration of a loop by ref; tasks without output are left out. */
+/** Outputs of the running iteration of a loop by ref. */
 export const iterationOutputs = (state: ExecutionState, loop: TaskEntry, iteration: number): JsonObject => {
   const outputs: Record<string, JsonValue> = {};
   visit(state, (loop.node as LoopNode).body, [...loop.path, iteration], (entry) => {
-    if (Object.keys(entry.output).length > 0) outputs[entry.node.ref] = entry.output;
+    outputs[entry.node.ref] = entry.output;
   });
   return outputs;
 };
+
+/** What of an iteration the output of its loop tells: tasks without output are left out. */
+const toldOutputs = (state: ExecutionState, loop: TaskEntry, iteration: number): JsonObject =>
+  Object.fromEntries(
+    Object.entries(iterationOutputs(state, loop, iteration)).filter(
+      ([, output]) => Object.keys(output as JsonObject).length > 0,
+    ),
+  );
 
 /** Iterations that the output keeps; undefined: all. */
 const keepLastN = (loop: TaskEntry): number | undefined => {
@@ -55,9 +66,15 @@ const keepLastN = (loop: TaskEntry): number | undefined => {
 
 /** Keeps what the finished iteration gave, and lets go of those beyond keepLastN. */
 export const closeIteration = (state: ExecutionState, loop: TaskEntry, phase: LoopPhase): void => {
-  phase.kept.set(phase.iteration, iterationOutputs(state, loop, phase.iteration));
+  const outputs = toldOutputs(state, loop, phase.iteration);
+  phase.kept.set(phase.iteration, outputs);
+  phase.keptBytes += jsonBytes(outputs);
   const keep = keepLastN(loop);
-  if (keep !== undefined) phase.kept.delete(phase.iteration - keep);
+  if (keep === undefined) return;
+  const dropped = phase.kept.get(phase.iteration - keep);
+  if (dropped === undefined) return;
+  phase.kept.delete(phase.iteration - keep);
+  phase.keptBytes -= jsonBytes(dropped);
 };
 
 /** Over a list: where it is in it. */
@@ -73,41 +90,43 @@ export const loopOutput = (phase: LoopPhase): JsonObject => {
   return output;
 };
 
-/** The output with the last iteration in it; the phase itself stays as it is. */
-export const finalOutput = (state: ExecutionState, loop: TaskEntry, phase: LoopPhase): JsonObject => {
+/** The same with the last `count` iterations at most: costs what these cost, however many there were. */
+export const recentLoopOutput = (phase: LoopPhase, count: number): JsonObject => {
+  if (phase.kept.size <= count) return loopOutput(phase);
+  const recent = new Map<number, JsonObject>();
+  for (let iteration = phase.iteration - count; iteration <= phase.iteration; iteration += 1) {
+    const outputs = phase.kept.get(iteration);
+    if (outputs !== undefined) recent.set(iteration, outputs);
+  }
+  return loopOutput({ ...phase, kept: recent });
+};
+
+/** The phase as it will be once the running iteration is kept; the loop itself stays as it is. */
+export const withLastIteration = (state: ExecutionState, loop: TaskEntry, phase: LoopPhase): LoopPhase => {
   const last = { ...phase, kept: new Map(phase.kept) };
   closeIteration(state, loop, last);
-  return loopOutput(last);
+  return last;
 };
 
 /**
- * Drops the entries of an iteration that nothing can read any more, so that the state follows the definition and not the
- * history: a loop's pass costs the same at its ten thousandth iteration (test/unit/execution/loops.test.ts).
+ * Drops the entries of an iteration that is over, so that the state follows the definition and not the history: a loop's
+ * pass costs the same at its ten thousandth iteration (test/unit/execution/cost.test.ts). What expressions can still read
+ * stays in `latest`, one entry a ref.
  */
-export const forgetIteration = (state: ExecutionState, loop: TaskEntry, iteration: number): void => {
-  if (iteration < 1) return;
-  const path = [...loop.path, iteration];
-  visit(state, (loop.node as LoopNode).body, path, (entry) => forget(state, entry));
-};
+export const forgetIteration = (state: ExecutionState, loop: TaskEntry, iteration: number): void =>
+  visit(state, (loop.node as LoopNode).body, [...loop.path, iteration], (entry) => {
+    if (entry.node.type === 'FORK_JOIN_DYNAMIC' && entry.phase.kind === 'fork') forgetBranches(state, entry);
+    state.tasks.delete(entry.key);
+    dropDueKey(state.due, entry.key);
+  });
 
-const forget = (state: ExecutionState, entry: TaskEntry): void => {
-  if (entry.node.type === 'DO_WHILE') forgetInner(state, entry);
-  if (entry.phase.kind === 'fork') forgetBranches(state, entry, entry.phase.branches);
-  state.tasks.delete(entry.key);
-  state.watchers.delete(entry.key);
-  state.due.delete(entry.key);
-};
-
-/** A closed inner loop keeps its last iteration until the outer one goes. */
-const forgetInner = (state: ExecutionState, inner: TaskEntry): void => {
-  const last = inner.phase.kind === 'loop' ? inner.phase.iteration : Number(inner.output.iteration ?? 0);
-  forgetIteration(state, inner, last);
-  forgetIteration(state, inner, last - 1);
-};
-
-const forgetBranches = (state: ExecutionState, fork: TaskEntry, branches: readonly Sequence[]): void => {
-  if (fork.node.type !== 'FORK_JOIN_DYNAMIC') return;
-  for (const branch of branches) {
-    for (const node of branch.nodes) state.dynamicNodes.delete(keyAt(node.ref, fork.path));
+/** Refs that data brought in go whole: other data brings others, and their number would follow the history. */
+const forgetBranches = (state: ExecutionState, fork: TaskEntry): void => {
+  if (fork.phase.kind !== 'fork') return;
+  for (const branch of fork.phase.branches) {
+    eachNode(branch, (node) => {
+      state.dynamicNodes.delete(keyAt(node.ref, fork.path));
+      state.latest.delete(node.ref);
+    });
   }
 };

@@ -2,7 +2,7 @@ import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { unitHash } from '../kernel/hash.ts';
 import { invariant } from '../kernel/invariant.ts';
-import type { Disposition, TaskClosed, TaskDeadlineMissed } from './events.ts';
+import type { Disposition, SignalBuffered, TaskClosed, TaskDeadlineMissed } from './events.ts';
 import type { TaskOutcome } from './requests.ts';
 import { nextAttemptAt } from './retry.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
@@ -35,6 +35,18 @@ export const closing = (
     ...(outcome.workerId === undefined ? {} : { workerId: outcome.workerId }),
     ...(outcome.startedAt === undefined ? {} : { startedAt: outcome.startedAt }),
   };
+};
+
+/** The fact that a signal kept for a wait makes of it. */
+export const closingBySignal = (
+  state: ExecutionState,
+  entry: TaskEntry,
+  { status, output }: SignalBuffered,
+  now: Instant,
+): TaskClosed | TaskDeadlineMissed => {
+  invariant(entry.phase.kind === 'attempt', `${entry.key} waits for nothing`);
+  const { ref, iteration, attempt } = entry.phase.scheduled;
+  return closing(state, entry, { ref, iteration, attempt, status, output }, now);
 };
 
 const dispositionOf = (

@@ -1,7 +1,7 @@
 import type { Instant } from '../kernel/brand.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { DeadlineKind, TaskSlot } from './events.ts';
-import type { AttemptStatus } from './statuses.ts';
+import type { AttemptStatus, ReportStatus } from './statuses.ts';
 
 /** What was reported of an attempt: by its worker, the system-task runner, a timer, the reclaimer or a signal. */
 export type TaskOutcome = Readonly<
@@ -24,7 +24,7 @@ export type ExecutionRequest =
       type: 'Signal';
       /** Absent: the first blocked WAIT or YIELD. */
       ref?: string;
-      status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
+      status: ReportStatus;
       output: JsonObject;
       by: string;
     }>

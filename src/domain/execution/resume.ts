@@ -1,7 +1,7 @@
 import type { Command } from './commands.ts';
 import { openings } from './commands-for.ts';
 import { executionTimer } from './deadlines.ts';
-import { type ExecutionState, isOpen, ROOT_KEY } from './state.ts';
+import { type ExecutionState, isOpen, lookAgainAt, ROOT_KEY } from './state.ts';
 
 /**
  * The full derivation: every effect an open run still owes, from its state alone. For the sweeper and for repair; the
@@ -18,6 +18,6 @@ export const resume = (state: ExecutionState): readonly Command[] => {
 
 /** Makes the next decision look at everything, as if each fact had just happened. */
 export const lookAtAll = (state: ExecutionState): void => {
-  state.due.add(ROOT_KEY);
-  for (const key of state.tasks.keys()) state.due.add(key);
+  lookAgainAt(state, ROOT_KEY);
+  for (const key of state.tasks.keys()) lookAgainAt(state, key);
 };

@@ -10,8 +10,10 @@ export const queueOf = (state: ExecutionState, node: PlanNode, taskName: string)
   const { family } = registry[node.type];
   if (family === 'system') return SYSTEM_QUEUE;
   if (family === 'waiting') return WAITING_QUEUE;
-  const mapping = state.started?.taskToDomain;
-  const domains = mapping?.[taskName] ?? mapping?.['*'] ?? node.definition.domain;
+  const mapping = state.started?.taskToDomain ?? {};
+  // Own keys only: a task may be called like something that every object has.
+  const named = [taskName, '*'].find((name) => Object.hasOwn(mapping, name));
+  const domains = named === undefined ? node.definition.domain : mapping[named];
   const domain = domains?.split(',')[0]?.trim();
   return domain === undefined || domain === '' || domain === NO_DOMAIN ? taskName : `${domain}:${taskName}`;
 };

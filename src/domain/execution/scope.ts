@@ -1,11 +1,9 @@
-import type { PlanNode } from '../definition/plan.ts';
 import { CONDUCTOR_MODE, type EvaluationMode, V1_MODE } from '../expression/evaluate.ts';
 import type { Scope } from '../expression/scope.ts';
 import { taskIdOf } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import { loopOutput } from './loop-state.ts';
+import { recentLoopOutput } from './loop-state.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
-import { keyAt } from './task-key.ts';
 
 /** Iterations of an open loop that expressions see in its output; the closed loop's output has all that it keeps. */
 export const LOOP_ITERATIONS_VISIBLE_MAX = 100;
@@ -13,28 +11,27 @@ export const LOOP_ITERATIONS_VISIBLE_MAX = 100;
 export const modeOf = (state: ExecutionState): EvaluationMode =>
   state.plan.dialect === 'conductor' ? CONDUCTOR_MODE : V1_MODE;
 
-/** Who reads: the loops around it, outermost first, and the iteration of each. */
-export type Reader = Readonly<{ loops: readonly string[]; path: readonly number[] }>;
-
-/** What the output of the run and its conditions read from: no loop around it. */
-export const OUTSIDE: Reader = { loops: [], path: [] };
-
-/** What the expressions of a node in the given iterations can read of the run. */
-export const scopeAt = (state: ExecutionState, reader: Reader): Scope => {
-  const field = (head: string, name: string): JsonValue | undefined => {
-    if (head === 'workflow') return workflowField(state, name);
-    const entry = findEntry(state, head, reader);
-    return entry === undefined ? undefined : taskField(state, entry, name);
-  };
+/**
+ * What expressions can read of the run: of each task its latest occurrence, in the iteration that runs or, where it has
+ * not run in this one, in the one it last ran in. `reader` is the task whose next attempt is about to be made: its own ref
+ * means its earlier iteration, as at the first attempt.
+ */
+export const scopeAt = (state: ExecutionState, reader?: TaskEntry): Scope => {
+  const entryOf = (ref: string): TaskEntry | undefined =>
+    reader !== undefined && reader.node.ref === ref ? reader.before : state.latest.get(ref);
   return {
     resolve: (head) => {
       if (head === 'workflow') return wholeOf((name) => workflowField(state, name), WORKFLOW_FIELDS);
       // The fact that schedules the reader is the next one, and its seq is the task's id.
       if (head === 'CPEWF_TASK_ID') return taskIdOf(state.executionId, state.seq + 1);
-      const entry = findEntry(state, head, reader);
+      const entry = entryOf(head);
       return entry === undefined ? undefined : wholeOf((name) => taskField(state, entry, name), TASK_FIELDS);
     },
-    lookup: field,
+    lookup: (head, name) => {
+      if (head === 'workflow') return workflowField(state, name);
+      const entry = entryOf(head);
+      return entry === undefined ? undefined : taskField(state, entry, name);
+    },
     isSealed: () => false,
   };
 };
@@ -157,56 +154,5 @@ const taskField = (state: ExecutionState, entry: TaskEntry, name: string): JsonV
   }
 };
 
-const outputOf = (entry: TaskEntry): JsonObject => {
-  const { phase } = entry;
-  if (phase.kind !== 'loop') return entry.output;
-  if (phase.kept.size <= LOOP_ITERATIONS_VISIBLE_MAX) return loopOutput(phase);
-  const recent = [...phase.kept].slice(-LOOP_ITERATIONS_VISIBLE_MAX);
-  return loopOutput({ ...phase, kept: new Map(recent) });
-};
-
-/**
- * The entry that a ref means to a reader: in its own iteration of the loops both are in, or the one before where the
- * task has not run yet in this one; in the latest iteration of loops the reader is not in.
- */
-export const findEntry = (state: ExecutionState, ref: string, reader: Reader): TaskEntry | undefined => {
-  const node = findNode(state, ref, reader.path);
-  if (node === undefined || node.loops.length === 0) return state.tasks.get(ref);
-  const shared = sharedPath(node, reader);
-  const now = inLatest(state, node, shared);
-  const iteration = shared.at(-1);
-  if (now !== undefined || iteration === undefined || iteration <= 1) return now;
-  return inLatest(state, node, [...shared.slice(0, -1), iteration - 1]);
-};
-
-/** Data brought dynamic nodes in at the iterations of their fork; all others are the plan's. */
-const findNode = (state: ExecutionState, ref: string, path: readonly number[]): PlanNode | undefined => {
-  for (let depth = path.length; depth >= 0 && state.dynamicNodes.size > 0; depth -= 1) {
-    const node = state.dynamicNodes.get(keyAt(ref, path.slice(0, depth)));
-    if (node !== undefined) return node;
-  }
-  return state.plan.nodes.get(ref);
-};
-
-const sharedPath = (node: PlanNode, reader: Reader): readonly number[] => {
-  let shared = 0;
-  while (shared < reader.path.length && node.loops[shared] === reader.loops[shared]) shared += 1;
-  return reader.path.slice(0, Math.min(shared, node.loops.length));
-};
-
-const inLatest = (state: ExecutionState, node: PlanNode, known: readonly number[]): TaskEntry | undefined => {
-  let path = known;
-  while (path.length < node.loops.length) {
-    const loop = state.tasks.get(keyAt(node.loops[path.length] ?? '', path));
-    if (loop === undefined) return undefined;
-    path = [...path, latestIteration(loop)];
-  }
-  return state.tasks.get(keyAt(node.ref, path));
-};
-
-const latestIteration = (loop: TaskEntry): number => {
-  if (loop.phase.kind === 'loop') return loop.phase.iteration;
-  if (loop.phase.kind === 'closed' && loop.phase.loop !== undefined) return loop.phase.loop.iteration;
-  const iteration = loop.output.iteration;
-  return typeof iteration === 'number' ? iteration : 0;
-};
+const outputOf = ({ phase, output }: TaskEntry): JsonObject =>
+  phase.kind === 'loop' ? recentLoopOutput(phase, LOOP_ITERATIONS_VISIBLE_MAX) : output;

@@ -1,15 +1,25 @@
-import type { PlanNode } from '../definition/plan.ts';
-import type { ExecutionState, PendingEnd } from './state.ts';
-import { nextNode, ownerEntry, ROOT_KEY, type TaskEntry } from './state.ts';
+import { invariant } from '../kernel/invariant.ts';
+import { tellBranchEnded, tellJoins } from './join-state.ts';
+import {
+  type ExecutionState,
+  type LoopPhase,
+  lookAgainAt,
+  nextNode,
+  ownerEntry,
+  type PendingEnd,
+  ROOT_KEY,
+  type TaskEntry,
+} from './state.ts';
 import type { ClosedExecutionStatus } from './statuses.ts';
 import { keyAt } from './task-key.ts';
 
 /** An entry and everything below it is over and well: what waited for it may look again. */
 export const settle = (state: ExecutionState, entry: TaskEntry): void => {
   entry.ending = 'ok';
-  notifyJoins(state, entry);
+  entry.settledSeq = state.seq;
+  tellJoins(state, entry.key);
   if (nextNode(entry.node) === undefined) endSequence(state, entry, 'ok');
-  else state.due.add(entry.key);
+  else lookAgainAt(state, entry.key);
 };
 
 /**
@@ -18,6 +28,7 @@ export const settle = (state: ExecutionState, entry: TaskEntry): void => {
  */
 export const fail = (state: ExecutionState, entry: TaskEntry, permissive: boolean): void => {
   entry.ending = 'failed';
+  entry.settledSeq = state.seq;
   const end: PendingEnd = {
     status: endStatusOf(entry),
     reason: `Task ${entry.key} failed with status ${entry.status}${entry.reason === undefined ? '' : `: ${entry.reason}`}`,
@@ -26,12 +37,23 @@ export const fail = (state: ExecutionState, entry: TaskEntry, permissive: boolea
   };
   if (!permissive) {
     state.pendingEnd ??= end;
-    state.due.add(ROOT_KEY);
+    lookAgainAt(state, ROOT_KEY);
     return;
   }
   state.permissiveFailure ??= end;
-  notifyJoins(state, entry);
+  tellJoins(state, entry.key);
   endSequence(state, entry, 'failed');
+};
+
+/** Permissive means: in a fork, let the other branches finish. Outside of one there is nobody to wait for. */
+export const isPermissive = (state: ExecutionState, entry: TaskEntry): boolean =>
+  entry.node.permissive && isInFork(state, entry);
+
+export const isInFork = (state: ExecutionState, entry: TaskEntry): boolean => {
+  for (let at: TaskEntry | undefined = entry; at !== undefined; at = ownerEntry(state, at.node, at.path)) {
+    if (at.node.sequence.owner.kind === 'branch') return true;
+  }
+  return false;
 };
 
 const endStatusOf = (entry: TaskEntry): ClosedExecutionStatus => {
@@ -39,76 +61,56 @@ const endStatusOf = (entry: TaskEntry): ClosedExecutionStatus => {
   return entry.status === 'CANCELED' ? 'TERMINATED' : 'FAILED';
 };
 
-const notifyJoins = (state: ExecutionState, entry: TaskEntry): void => {
-  for (const joinKey of state.watchers.get(entry.key) ?? []) {
-    const join = state.tasks.get(joinKey);
-    if (join?.phase.kind !== 'join') continue;
-    join.phase.pending.delete(entry.key);
-    state.due.add(joinKey);
-  }
-};
-
 /** The last node of a sequence is over, or a node of it failed permissively: its owner hears of it. */
 const endSequence = (state: ExecutionState, last: TaskEntry, how: 'ok' | 'failed'): void => {
-  const owner = last.node.sequence.owner;
+  const { owner } = last.node.sequence;
+  if (owner.kind === 'root') return addLive(state, last, -1);
   const holder = ownerEntry(state, last.node, last.path);
-  if (how === 'ok' && last.phase.kind === 'closed') state.lastOutput = last.output;
-  if (owner.kind === 'root') {
-    state.liveSequences -= 1;
-    state.due.add(ROOT_KEY);
-    return;
-  }
-  if (holder === undefined) return;
+  invariant(holder !== undefined, `${last.key} runs inside of nothing`);
   if (owner.kind === 'case') {
     if (how === 'ok') settle(state, holder);
     else fail(state, holder, true);
   } else if (owner.kind === 'body') {
-    if (holder.phase.kind === 'loop') holder.phase.body = how;
-    state.due.add(holder.key);
+    endBody(state, last, holder, how);
   } else {
     endBranch(state, holder, owner.index, how);
   }
 };
 
+const endBody = (state: ExecutionState, last: TaskEntry, loop: TaskEntry, how: 'ok' | 'failed'): void => {
+  invariant(loop.phase.kind === 'loop', `${last.key} ran in ${loop.key}, which is no open loop`);
+  loop.phase.body = how;
+  if (how === 'failed') loop.phase.failed = true;
+  addLive(state, last, -1);
+};
+
 const endBranch = (state: ExecutionState, fork: TaskEntry, index: number, how: 'ok' | 'failed'): void => {
-  if (fork.phase.kind !== 'fork' || fork.phase.ended.has(index)) return;
+  invariant(fork.phase.kind === 'fork' && !fork.phase.ended.has(index), `branch ${index} of ${fork.key} ended before`);
   fork.phase.ended.set(index, how);
-  state.liveSequences -= 1;
-  state.due.add(ROOT_KEY);
-  const join = joinOf(state, fork);
-  if (join?.phase.kind !== 'join') return;
-  for (const key of join.phase.pending) {
-    if (branchOf(state, join, key, fork) === index) join.phase.pending.delete(key);
+  const loop = loopAround(state, fork);
+  if (how === 'failed' && loop !== undefined) loop.failed = true;
+  addLive(state, fork, -1);
+  tellBranchEnded(state, fork, index);
+};
+
+/** The running iteration that a task is part of; undefined outside of loops. */
+const loopAround = (state: ExecutionState, entry: TaskEntry): LoopPhase | undefined => {
+  const ref = entry.node.loops.at(-1);
+  if (ref === undefined) return undefined;
+  const loop = state.tasks.get(keyAt(ref, entry.path.slice(0, -1)));
+  invariant(loop?.phase.kind === 'loop', `${entry.key} runs in a loop that does not`);
+  return loop.phase;
+};
+
+/** Sequences that began, or ended, around an entry: its loop goes on, or the run ends, when none is left. */
+export const addLive = (state: ExecutionState, entry: TaskEntry, sequences: number): void => {
+  const loop = loopAround(state, entry);
+  if (loop === undefined) {
+    state.liveSequences += sequences;
+    if (state.liveSequences === 0) lookAgainAt(state, ROOT_KEY);
+    return;
   }
-  join.phase.pending.delete(branchKey(index));
-  state.due.add(join.key);
-};
-
-/** The join after a fork, once it was entered. */
-export const joinOf = (state: ExecutionState, fork: TaskEntry): TaskEntry | undefined => {
-  const next = nextNode(fork.node);
-  return next === undefined ? undefined : state.tasks.get(keyAt(next.ref, fork.path));
-};
-
-/** A whole branch among the things a join waits for; no ref starts with `#`. */
-export const branchKey = (index: number): string => `#${index}`;
-
-/** The branch of `fork` that a waited-for key lies in, at any depth; undefined when it lies elsewhere. */
-const branchOf = (state: ExecutionState, join: TaskEntry, key: string, fork: TaskEntry): number | undefined => {
-  if (key.startsWith('#')) return undefined;
-  return branchIndexOf(state, state.plan.nodes.get(stripPath(key, join)), fork.node.ref);
-};
-
-const stripPath = (key: string, join: TaskEntry): string =>
-  join.path.length === 0 ? key : key.slice(0, key.length - keyAt('', join.path).length);
-
-/** Walks the owners of a node up to the fork. */
-export const branchIndexOf = (state: ExecutionState, node: PlanNode | undefined, fork: string): number | undefined => {
-  for (let at = node; at !== undefined; ) {
-    const owner = at.sequence.owner;
-    if (owner.kind === 'root') return undefined;
-    if (owner.kind === 'branch' && owner.node === fork) return owner.index;
-    at = state.plan.nodes.get(owner.node);
-  }
-  return undefined;
+  loop.live += sequences;
+  const ref = entry.node.loops.at(-1) ?? '';
+  if (loop.live === 0) lookAgainAt(state, keyAt(ref, entry.path.slice(0, -1)));
 };

@@ -5,13 +5,13 @@ import { parseCondition } from '../expression/condition-parser.ts';
 import { evaluateTemplate } from '../expression/evaluate.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
-import type { EnterContext } from './task-semantics.ts';
+import { type EnterContext, inputNamed } from './task-semantics.ts';
 
 /** The value that a chooser gives over resolved bindings, or why it gives none. */
 export const choose = (context: EnterContext, chooser: Chooser, bindings: JsonObject): Result<JsonValue, string> => {
   switch (chooser.kind) {
     case 'input':
-      return ok(bindings[chooser.name] ?? null);
+      return ok(inputNamed(bindings, chooser.name) ?? null);
     case 'template': {
       const result = evaluateTemplate(chooser.template, context.scope, modeOf(context.state));
       return result.ok ? ok(result.value.value) : err(result.error.message);

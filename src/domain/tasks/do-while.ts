@@ -1,5 +1,7 @@
-import { finalOutput, iterationOutputs, type LoopPhase, loopOutput } from '../execution/loop-state.ts';
+import { iterationOutputs, loopOutput, withLastIteration } from '../execution/loop-state.ts';
+import { PAYLOAD_BYTES_MAX, payloadProblem } from '../execution/payload-limit.ts';
 import { modeOf } from '../execution/scope.ts';
+import type { LoopPhase } from '../execution/state.ts';
 import { evaluateTemplate } from '../expression/evaluate.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import { choose } from './choose.ts';
@@ -41,14 +43,27 @@ const goesOn = (context: Context, phase: LoopPhase): boolean | string => {
   if (!hasMore) return false;
   if (context.node.condition === undefined) return true;
   const result = choose(context, context.node.condition, bindingsOf(context, phase));
-  return result.ok ? isTruthy(result.value) : result.error;
+  return result.ok ? isTruthy(result.value) : `The loop condition failed: ${result.error}`;
 };
 
-const close = (context: Context, phase: LoopPhase, reason: string | undefined): Review => {
-  const output = finalOutput(context.state, context.entry, phase);
-  if (reason === undefined) return { kind: 'close', status: 'COMPLETED', output };
-  const status = context.node.optional ? 'COMPLETED_WITH_ERRORS' : 'FAILED_WITH_TERMINAL_ERROR';
-  return { kind: 'close', status, output, reason };
+const completed = (context: Context, phase: LoopPhase): Review => {
+  const output = loopOutput(withLastIteration(context.state, context.entry, phase));
+  const problem = payloadProblem(output);
+  if (problem !== undefined) return failed(context, phase, `The output of the loop is ${problem}.`);
+  return { kind: 'close', status: 'COMPLETED', output };
+};
+
+const failed = (context: Context, phase: LoopPhase, reason: string): Review => {
+  const output = loopOutput(withLastIteration(context.state, context.entry, phase));
+  // A permissive task of the loop failed; that the loop is optional does not undo it.
+  const isExcused = context.node.optional && !phase.failed;
+  return {
+    kind: 'close',
+    status: isExcused ? 'COMPLETED_WITH_ERRORS' : 'FAILED_WITH_TERMINAL_ERROR',
+    // An output that is too large may be what it failed for: then it only tells how far it came.
+    output: payloadProblem(output) === undefined ? output : { iteration: phase.iteration },
+    reason,
+  };
 };
 
 /** Runs its body, then its condition, until that no longer holds or the list is at its end. */
@@ -63,10 +78,13 @@ export const doWhile: TaskSemantics<'DO_WHILE'> = {
   },
   review: (context) => {
     const { phase } = context.entry;
-    if (phase.kind !== 'loop' || phase.body === 'live') return { kind: 'wait' };
-    if (phase.body === 'failed') return close(context, phase, 'a task of the loop failed');
+    if (phase.kind !== 'loop' || phase.live > 0) return { kind: 'wait' };
+    if (phase.failed) return failed(context, phase, 'A task of the loop failed.');
+    if (phase.keptBytes > PAYLOAD_BYTES_MAX) {
+      return failed(context, phase, `The output of the loop is larger than ${PAYLOAD_BYTES_MAX} bytes as JSON.`);
+    }
     const answer = goesOn(context, phase);
     if (answer === true) return { kind: 'iterate' };
-    return close(context, phase, answer === false ? undefined : `The loop condition failed: ${answer}`);
+    return answer === false ? completed(context, phase) : failed(context, phase, answer);
   },
 };

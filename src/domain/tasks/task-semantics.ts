@@ -1,6 +1,7 @@
 import type { PlanNode, PlanNodeType } from '../definition/plan.ts';
 import type { TaskDefinition, TaskPolicy } from '../definition/task-definition.ts';
 import type { OperatorResolved } from '../execution/events.ts';
+import { payloadProblem } from '../execution/payload-limit.ts';
 import { modeOf } from '../execution/scope.ts';
 import type { EvaluateScript } from '../execution/script.ts';
 import type { ExecutionState, TaskEntry } from '../execution/state.ts';
@@ -64,15 +65,20 @@ export type TaskSemantics<K extends PlanNodeType> = Readonly<{
 
 export type Evaluated = Readonly<{ ok: true; value: JsonValue }> | Readonly<{ ok: false; step: Step }>;
 
-/** A template's value, or the step that refuses the task because it cannot be evaluated. */
+/** A template's value, or the step that refuses the task because it cannot be evaluated or is too large. */
 export const evaluated = (context: EnterContext, template: CompiledTemplate, what: string): Evaluated => {
   const result = evaluateTemplate(template, context.scope, modeOf(context.state));
-  if (result.ok) return { ok: true, value: result.value.value };
-  return {
-    ok: false,
-    step: { kind: 'refuse', input: {}, reason: `${what}: ${result.error.code} ${result.error.message}` },
-  };
+  if (!result.ok) return refused(`${what}: ${result.error.code} ${result.error.message}`);
+  const { value } = result.value;
+  const problem = payloadProblem(value);
+  return problem === undefined ? { ok: true, value } : refused(`${what}: the evaluated value is ${problem}.`);
 };
+
+/** The input is not told: it is what could not be made. */
+const refused = (reason: string): Readonly<{ ok: false; step: Step }> => ({
+  ok: false,
+  step: { kind: 'refuse', input: {}, reason },
+});
 
 export type EvaluatedInput = Readonly<{ ok: true; input: JsonObject }> | Readonly<{ ok: false; step: Step }>;
 
@@ -82,3 +88,7 @@ export const resolvedInput = (context: EnterContext): EvaluatedInput => {
   if (!result.ok) return result;
   return { ok: true, input: isJsonObject(result.value) ? result.value : {} };
 };
+
+/** One input by a name that the definition chose; what every object has by that name is no input. */
+export const inputNamed = (input: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(input, name) ? input[name] : undefined;

@@ -1,23 +1,41 @@
+import type { TaskDefinition } from '../definition/task-definition.ts';
 import { policyOf } from '../definition/task-policy.ts';
+import { payloadProblem } from '../execution/payload-limit.ts';
+import { type CompiledTemplate, compileTemplate } from '../expression/parse-template.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import {
   type EnterContext,
   type EvaluatedInput,
   evaluated,
+  inputNamed,
   resolvedInput,
+  type Step,
   type TaskSemantics,
 } from './task-semantics.ts';
 
+type Context = EnterContext<'SIMPLE' | 'DYNAMIC'>;
+
 /** The template of a task definition fills what the node leaves out or resolves to null. */
-const withTemplate = (context: EnterContext<'SIMPLE'>, input: JsonObject): EvaluatedInput => {
-  if (context.node.inputTemplate === undefined) return { ok: true, input };
-  const template = evaluated(context, context.node.inputTemplate, 'inputTemplate');
-  if (!template.ok) return template;
-  const merged: Record<string, JsonValue> = { ...(isJsonObject(template.value) ? template.value : {}) };
+const filled = (context: Context, template: CompiledTemplate, input: JsonObject): EvaluatedInput => {
+  const base = evaluated(context, template, 'inputTemplate');
+  if (!base.ok) return base;
+  const merged: Record<string, JsonValue> = { ...(isJsonObject(base.value) ? base.value : {}) };
   for (const [key, value] of Object.entries(input)) {
     if (value !== null || !Object.hasOwn(merged, key)) merged[key] = value;
   }
-  return { ok: true, input: merged };
+  const problem = payloadProblem(merged);
+  if (problem === undefined) return { ok: true, input: merged };
+  return { ok: false, step: { kind: 'refuse', input: {}, reason: `The input with its inputTemplate is ${problem}.` } };
+};
+
+/** A task whose definition was not known when the plan was compiled; null: there is none, the defaults hold. */
+const dispatchNamed = (context: Context, name: string, input: JsonObject, definition: TaskDefinition | null): Step => {
+  const { node, state } = context;
+  const policy = policyOf(node.definition, definition ?? undefined, state.plan.dialect);
+  const template = compileTemplate((node.definition.taskDefinition ?? definition)?.inputTemplate ?? {}, '');
+  if (!template.ok) return { kind: 'refuse', input, reason: `The inputTemplate of ${name} does not parse.` };
+  const full = filled(context, template.value, input);
+  return full.ok ? { kind: 'dispatch', input: full.input, taskName: name, policy } : full.step;
 };
 
 /** Data brought the node in: its task definition was not known when the plan was compiled. */
@@ -28,15 +46,15 @@ const isDynamic = (context: EnterContext<'SIMPLE'>): boolean =>
 export const simple: TaskSemantics<'SIMPLE'> = {
   family: 'worker',
   enter: (context) => {
-    const { node, state, environment } = context;
+    const { node, environment } = context;
     const definition = isDynamic(context) ? environment.taskDefinition(node.name) : null;
     if (definition === undefined) return { kind: 'needsTaskDefinition', name: node.name };
     const resolved = resolvedInput(context);
     if (!resolved.ok) return resolved.step;
-    const filled = withTemplate(context, resolved.input);
-    if (!filled.ok) return filled.step;
-    const policy = definition === null ? {} : { policy: policyOf(node.definition, definition, state.plan.dialect) };
-    return { kind: 'dispatch', input: filled.input, taskName: node.name, ...policy };
+    if (isDynamic(context)) return dispatchNamed(context, node.name, resolved.input, definition);
+    if (node.inputTemplate === undefined) return { kind: 'dispatch', input: resolved.input, taskName: node.name };
+    const full = filled(context, node.inputTemplate, resolved.input);
+    return full.ok ? { kind: 'dispatch', input: full.input, taskName: node.name } : full.step;
   },
 };
 
@@ -46,15 +64,14 @@ export const dynamic: TaskSemantics<'DYNAMIC'> = {
   enter: (context) => {
     const resolved = resolvedInput(context);
     if (!resolved.ok) return resolved.step;
-    const { node, state, environment } = context;
-    const name = resolved.input[node.nameParameter];
+    const { node, environment } = context;
+    const name = inputNamed(resolved.input, node.nameParameter);
     if (typeof name !== 'string' || name === '') {
       const reason = `Input ${node.nameParameter} must name a task; it is ${JSON.stringify(name ?? null)}.`;
       return { kind: 'refuse', input: resolved.input, reason };
     }
     const definition = environment.taskDefinition(name);
     if (definition === undefined) return { kind: 'needsTaskDefinition', name };
-    const policy = policyOf(node.definition, definition ?? undefined, state.plan.dialect);
-    return { kind: 'dispatch', input: resolved.input, taskName: name, policy };
+    return dispatchNamed(context, name, resolved.input, definition);
   },
 };

@@ -133,15 +133,18 @@ describe('a body over the limit is 413', () => {
     expect((await post(BYTES_MAX)).json).toMatchObject({ error: 'VALIDATION_FAILED', path: 'correlationId' });
   });
 
-  test('without an announced length, while it still arrives', async () => {
-    const raw = await sendRaw(head([JSON_TYPE, 'Transfer-Encoding: chunked']));
+  test('without an announced length, while it still arrives; then the connection is cut, not read for ever', async () => {
+    const patient = await startFixture({ limits: { ...LIMITS, requestTimeoutMs: 0 } });
+    const auth = `Authorization: Bearer ${await patient.key(['admin'])}`;
+    const raw = await RawSocket.open(patient.server.port);
+    raw.write(`POST ${START} HTTP/1.1\r\nHost: x\r\n${auth}\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n`);
     const chunk = `400\r\n${'a'.repeat(0x400)}\r\n`;
     raw.write(chunk.repeat(5));
     expect(await raw.answer()).toMatchObject({ status: 413, error: 'PAYLOAD_TOO_LARGE' });
-    // What follows is thrown away up to a bound, then the connection is cut.
     const flood = setInterval(() => raw.write(chunk.repeat(5)), 1);
     await raw.closed;
     clearInterval(flood);
+    await patient.server.stop();
   });
 
   test('and the connection serves on when the rest is small', async () => {

@@ -53,9 +53,11 @@ export const createEmptyDatabase = async (): Promise<{ url: string; drop: () => 
   return { url: databaseUrl(adminUrl, name), drop: () => dropDatabase(adminUrl, name) };
 };
 
-/** Resolves once `sessions` sessions of the observer's database wait for a lock. */
-export const whenBlocked = async (observer: pg.Client, sessions = 1): Promise<void> => {
-  for (let waiting = 0; waiting < sessions; ) {
+/** Resolves once another session of the observer's database waits for a lock. */
+export const whenBlocked = async (observer: pg.Client): Promise<void> => {
+  for (let waiting = 0; waiting === 0; ) {
+    // Inside a transaction the view would show the same picture for ever.
+    await observer.query('select pg_stat_clear_snapshot()');
     const { rows } = await observer.query<{ waiting: number }>(
       `select count(*)::integer as waiting from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`,

@@ -4,10 +4,19 @@ import type { Plan, PlanNode, PlanNodeType } from '../../../src/domain/definitio
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { node, planOf, simple, workflow } from './given-definitions.ts';
 
-const nodeIn = <T extends PlanNodeType>(plan: Plan, ref: string, type: T): Extract<PlanNode, { type: T }> => {
+/** The member of the union that may have this type; SWITCH and DECISION share one. */
+type NodeOf<T extends PlanNodeType> = PlanNode extends infer N
+  ? N extends PlanNode
+    ? T extends N['type']
+      ? N
+      : never
+    : never
+  : never;
+
+const nodeIn = <T extends PlanNodeType>(plan: Plan, ref: string, type: T): NodeOf<T> => {
   const found = plan.nodes.get(ref);
   if (found?.type !== type) throw new Error(`${ref} is ${found?.type}, not ${type}`);
-  return found as Extract<PlanNode, { type: T }>;
+  return found as NodeOf<T>;
 };
 
 const refsIn = (nodes: readonly PlanNode[]): readonly string[] => nodes.map(({ ref }) => ref);

@@ -31,6 +31,11 @@ describe('a workflow document on /v1', () => {
       workflow([simple('a', { taskReferenceName: 'a__1' })]),
       'INVALID_NAME tasks[0].taskReferenceName',
     ],
+    [
+      'the sign of a branch',
+      workflow([simple('a', { taskReferenceName: '#0' })]),
+      'INVALID_NAME tasks[0].taskReferenceName',
+    ],
     ['a root as reference', workflow([simple('workflow')]), 'INVALID_NAME tasks[0].taskReferenceName'],
     ['an unknown field', workflow([simple('a')], { statuss: 1 }), 'UNKNOWN_FIELD statuss'],
     ['a field of the server', workflow([simple('a')], { createdBy: 'me' }), 'UNKNOWN_FIELD createdBy'],

@@ -17,35 +17,41 @@ const text = fc.oneof(
 const junk = <T>(value: fc.Arbitrary<T>) => fc.oneof({ weight: 12, arbitrary: value }, { weight: 1, arbitrary: json });
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(junk(value), { nil: undefined, freq: 2 });
 
+const plainFields = fc.record(
+  {
+    name: junk(text),
+    taskReferenceName: junk(text),
+    type: junk(fc.constantFrom(...TASK_TYPES, 'HTTP', 'MINE')),
+    inputParameters: optional(fc.dictionary(text, json, { maxKeys: 3 })),
+    joinOn: optional(fc.array(text, { maxLength: 3 })),
+    expression: optional(text),
+    evaluatorType: optional(fc.constantFrom('value-param', 'javascript', 'jsonpath', 'python')),
+    loopCondition: optional(text),
+    items: optional(json),
+    caseValueParam: optional(text),
+    dynamicTaskNameParam: optional(text),
+    dynamicForkTasksParam: optional(text),
+  },
+  { requiredKeys: ['name', 'taskReferenceName'] },
+);
+
+const childFields = (tasks: fc.Arbitrary<unknown>): fc.Arbitrary<object> =>
+  fc.oneof(
+    fc.record({ loopOver: junk(tasks) }),
+    fc.record({ decisionCases: junk(fc.dictionary(text, tasks, { maxKeys: 2 })), defaultCase: optional(tasks) }),
+    fc.record({ forkTasks: junk(fc.array(tasks, { maxLength: 2 })) }),
+  );
+
 /** Documents that look like definitions often enough to come past the first check, and hold rubbish at any place. */
-const { tasks } = fc.letrec<{ tasks: unknown[]; task: unknown }>((tie) => ({
-  tasks: fc.array(tie('task'), { maxLength: 4, depthSize: 'small', depthIdentifier: 'tasks' }),
-  task: fc.record(
-    {
-      name: junk(text),
-      taskReferenceName: junk(text),
-      type: junk(fc.constantFrom(...TASK_TYPES, 'HTTP', 'MINE')),
-      inputParameters: optional(fc.dictionary(text, json, { maxKeys: 3 })),
-      joinOn: optional(fc.array(text, { maxLength: 3 })),
-      expression: optional(text),
-      evaluatorType: optional(fc.constantFrom('value-param', 'javascript', 'jsonpath', 'python')),
-      loopCondition: optional(text),
-      items: optional(json),
-      caseValueParam: optional(text),
-      dynamicTaskNameParam: optional(text),
-      dynamicForkTasksParam: optional(text),
-      decisionCases: optional(fc.dictionary(text, tie('tasks'), { maxKeys: 2 })),
-      defaultCase: optional(tie('tasks')),
-      forkTasks: optional(fc.array(tie('tasks'), { maxLength: 3 })),
-      loopOver: optional(tie('tasks')),
-    },
-    { requiredKeys: ['name', 'taskReferenceName'] },
-  ),
-}));
+const tasksAt = (levels: number): fc.Arbitrary<unknown> => {
+  const children = levels === 0 ? fc.constant({}) : childFields(tasksAt(levels - 1));
+  const task = fc.tuple(plainFields, children).map(([fields, nested]) => ({ ...fields, ...nested }));
+  return fc.array(junk(task), { maxLength: 3 });
+};
 
 const document = fc.record({
-  name: junk(text),
-  tasks: junk(tasks),
+  name: fc.oneof(fc.constant('checkout'), junk(text)),
+  tasks: junk(tasksAt(2)),
   outputParameters: optional(fc.dictionary(text, json)),
 });
 const plain = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value)) as JsonValue;

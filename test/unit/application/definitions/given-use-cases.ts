@@ -1,4 +1,5 @@
 import { sha256 } from '../../../../src/adapters/hash/sha256.ts';
+import { createAjvValidator } from '../../../../src/adapters/json-schema/ajv-validator.ts';
 import { createMemoryStores } from '../../../../src/adapters/memory/stores.ts';
 import { createDefinitionUseCases } from '../../../../src/application/definitions/definition-use-cases.ts';
 import type { Namespace } from '../../../../src/domain/kernel/brand.ts';
@@ -41,13 +42,14 @@ export const givenDefinitions = () => {
   const useCases = createDefinitionUseCases({
     definitions,
     hash: sha256,
+    schemas: createAjvValidator(() => ok(true)),
     checkScript: (source) =>
       source.includes('broken') ? err({ code: 'SCRIPT_SYNTAX', message: 'it is broken' }) : ok(undefined),
   });
   return { definitions, useCases, calls };
 };
 
-export const valueOf = <T, E>(result: Result<T, E>): T => {
+export const accepted = <T, E>(result: Result<T, E>): T => {
   if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.error)}`);
   return result.value;
 };

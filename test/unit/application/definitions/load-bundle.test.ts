@@ -3,7 +3,7 @@ import { sha256 } from '../../../../src/adapters/hash/sha256.ts';
 import { createBundleResolver } from '../../../../src/application/definitions/load-bundle.ts';
 import { PlanCache } from '../../../../src/application/definitions/plan-cache.ts';
 import { InvariantError } from '../../../../src/domain/kernel/invariant.ts';
-import { ALPHA, givenDefinitions, task, valueOf, workflow } from './given-use-cases.ts';
+import { ALPHA, accepted, givenDefinitions, task, workflow } from './given-use-cases.ts';
 
 const given = () => {
   const world = givenDefinitions();
@@ -51,7 +51,7 @@ describe('the plan cache', () => {
     const world = given();
     const hashes: string[] = [];
     for (const name of ['a', 'b', 'c']) {
-      valueOf(await world.useCases.registerWorkflow(ALPHA, workflow({ name }), 'v1', false));
+      accepted(await world.useCases.registerWorkflow(ALPHA, workflow({ name }), 'v1', false));
       hashes.push((await world.resolve(ALPHA, name))?.hash ?? '');
     }
     const [a = '', b = '', c = ''] = hashes;
@@ -60,52 +60,52 @@ describe('the plan cache', () => {
 
   it('compiles a bundle once', async () => {
     const { definitions, calls, a } = await resolved();
-    const plans = new PlanCache(definitions);
-    const plan = await plans.planOf(a);
+    const plans = new PlanCache();
+    const plan = await plans.planOf(a, definitions);
     expect(plan).toMatchObject({ hash: a, definition: { name: 'a' } });
-    expect(await plans.planOf(a)).toBe(plan);
+    expect(await plans.planOf(a, definitions)).toBe(plan);
     expect(calls.findBundles).toBe(1);
   });
 
   it('reads what is missing of several at once', async () => {
     const { definitions, calls, a, b, c } = await resolved();
-    const plans = new PlanCache(definitions);
-    await plans.planOf(a);
-    const found = await plans.plansOf([a, b, c, b]);
+    const plans = new PlanCache();
+    await plans.planOf(a, definitions);
+    const found = await plans.plansOf([a, b, c, b], definitions);
     expect([...found.values()].map((plan) => plan.definition.name).sort()).toEqual(['a', 'b', 'c']);
     expect(calls.findBundles).toBe(2);
   });
 
   it('forgets the plan that was not asked for the longest', async () => {
     const { definitions, calls, a, b, c } = await resolved();
-    const plans = new PlanCache(definitions, 2);
-    for (const hash of [a, b, a, c]) await plans.planOf(hash);
+    const plans = new PlanCache(2);
+    for (const hash of [a, b, a, c]) await plans.planOf(hash, definitions);
     expect(calls.findBundles).toBe(3);
-    await plans.planOf(a);
+    await plans.planOf(a, definitions);
     expect(calls.findBundles).toBe(3);
-    await plans.planOf(b);
+    await plans.planOf(b, definitions);
     expect(calls.findBundles).toBe(4);
   });
 
   it('loads a stored definition that registration would refuse today', async () => {
     const { definitions, resolve, useCases } = given();
-    const { definition } = valueOf(await useCases.registerWorkflow(ALPHA, workflow(), 'v1', false));
+    const { definition } = accepted(await useCases.registerWorkflow(ALPHA, workflow(), 'v1', false));
     const [first] = definition.tasks;
     if (first === undefined) throw new Error('no task');
     const older = { ...definition, name: 'older', tasks: [{ ...first, inputParameters: { x: '${nobody.output.x}' } }] };
     await definitions.putWorkflow(ALPHA, older, 'older-hash', false);
     const bundle = await resolve(ALPHA, 'older');
-    expect((await new PlanCache(definitions).planOf(bundle?.hash ?? '')).nodes.has('charge')).toBe(true);
+    expect((await new PlanCache().planOf(bundle?.hash ?? '', definitions)).nodes.has('charge')).toBe(true);
   });
 
   it('says so when a bundle is missing, or cannot be compiled', async () => {
     const { definitions, resolve, useCases } = given();
-    await expect(new PlanCache(definitions).planOf('nowhere')).rejects.toThrow(InvariantError);
-    const { definition } = valueOf(await useCases.registerWorkflow(ALPHA, workflow(), 'v1', false));
+    await expect(new PlanCache().planOf('nowhere', definitions)).rejects.toThrow(InvariantError);
+    const { definition } = accepted(await useCases.registerWorkflow(ALPHA, workflow(), 'v1', false));
     const [first] = definition.tasks;
     if (first === undefined) throw new Error('no task');
     await definitions.putWorkflow(ALPHA, { ...definition, name: 'twice', tasks: [first, first] }, 'twice-hash', false);
     const bundle = await resolve(ALPHA, 'twice');
-    await expect(new PlanCache(definitions).planOf(bundle?.hash ?? '')).rejects.toThrow(/DUPLICATE_REFERENCE/);
+    await expect(new PlanCache().planOf(bundle?.hash ?? '', definitions)).rejects.toThrow(/DUPLICATE_REFERENCE/);
   });
 });

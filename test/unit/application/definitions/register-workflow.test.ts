@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ALPHA, BETA, givenDefinitions, task, valueOf, workflow } from './given-use-cases.ts';
+import { ALPHA, accepted, BETA, givenDefinitions, task, workflow } from './given-use-cases.ts';
 
 describe('registering a workflow on /v1', () => {
   it('gives a document without a version the next one', async () => {
     const { useCases } = givenDefinitions();
     const register = (description: string) => useCases.registerWorkflow(ALPHA, workflow({ description }), 'v1', false);
-    expect(valueOf(await register('one'))).toMatchObject({ outcome: 'created', definition: { version: 1 } });
-    expect(valueOf(await register('two'))).toMatchObject({ outcome: 'created', definition: { version: 2 } });
-    const versions = valueOf(await useCases.listWorkflowVersions(ALPHA, 'checkout'));
+    expect(accepted(await register('one'))).toMatchObject({ outcome: 'created', definition: { version: 1 } });
+    expect(accepted(await register('two'))).toMatchObject({ outcome: 'created', definition: { version: 2 } });
+    const versions = accepted(await useCases.listWorkflowVersions(ALPHA, 'checkout'));
     expect(versions.map(({ version, definition }) => [version, definition.version])).toEqual([
       [1, 1],
       [2, 2],
@@ -18,14 +18,14 @@ describe('registering a workflow on /v1', () => {
     const { useCases } = givenDefinitions();
     await useCases.registerWorkflow(ALPHA, workflow({ metadata: { a: 1, b: 2 } }), 'v1', false);
     const again = await useCases.registerWorkflow(ALPHA, workflow({ metadata: { b: 2, a: 1 } }), 'v1', false);
-    expect(valueOf(again)).toMatchObject({ outcome: 'unchanged', definition: { version: 1 } });
+    expect(accepted(again)).toMatchObject({ outcome: 'unchanged', definition: { version: 1 } });
   });
 
   it('takes the same content under a version again, and refuses other content whatever the caller asks', async () => {
     const { useCases } = givenDefinitions();
     const document = workflow({ version: 4 });
-    expect(valueOf(await useCases.registerWorkflow(ALPHA, document, 'v1', false)).outcome).toBe('created');
-    expect(valueOf(await useCases.registerWorkflow(ALPHA, document, 'v1', false)).outcome).toBe('unchanged');
+    expect(accepted(await useCases.registerWorkflow(ALPHA, document, 'v1', false)).outcome).toBe('created');
+    expect(accepted(await useCases.registerWorkflow(ALPHA, document, 'v1', false)).outcome).toBe('unchanged');
     const other = workflow({ version: 4, description: 'other' });
     for (const overwrite of [false, true]) {
       expect(await useCases.registerWorkflow(ALPHA, other, 'v1', overwrite)).toMatchObject({
@@ -33,7 +33,7 @@ describe('registering a workflow on /v1', () => {
         error: { code: 'ALREADY_EXISTS', path: 'version' },
       });
     }
-    expect(valueOf(await useCases.getWorkflow(ALPHA, 'checkout')).definition).not.toHaveProperty('description');
+    expect(accepted(await useCases.getWorkflow(ALPHA, 'checkout')).definition).not.toHaveProperty('description');
   });
 
   it('allocates no version twice when many register at once', async () => {
@@ -43,7 +43,7 @@ describe('registering a workflow on /v1', () => {
         useCases.registerWorkflow(ALPHA, workflow({ description: `d${index}` }), 'v1', false),
       ),
     );
-    const versions = answers.map((answer) => valueOf(answer).definition.version).sort((a, b) => a - b);
+    const versions = answers.map((answer) => accepted(answer).definition.version).sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
@@ -75,14 +75,14 @@ describe('registering a workflow on /api', () => {
     const { useCases } = givenDefinitions();
     const register = (overwrite: boolean, description = 'a') =>
       useCases.registerWorkflow(ALPHA, workflow({ description }), 'conductor', overwrite);
-    expect(valueOf(await register(false))).toMatchObject({ outcome: 'created', definition: { version: 1 } });
+    expect(accepted(await register(false))).toMatchObject({ outcome: 'created', definition: { version: 1 } });
     expect(await register(false)).toMatchObject({
       ok: false,
       error: { code: 'ALREADY_EXISTS', message: 'Workflow with checkout.1 already exists!' },
     });
-    expect(valueOf(await register(true)).outcome).toBe('unchanged');
-    expect(valueOf(await register(true, 'b')).outcome).toBe('replaced');
-    expect(valueOf(await useCases.getWorkflow(ALPHA, 'checkout')).definition.description).toBe('b');
+    expect(accepted(await register(true)).outcome).toBe('unchanged');
+    expect(accepted(await register(true, 'b')).outcome).toBe('replaced');
+    expect(accepted(await useCases.getWorkflow(ALPHA, 'checkout')).definition.description).toBe('b');
   });
 });
 
@@ -124,7 +124,7 @@ describe('reading definitions', () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = valueOf(await useCases.listWorkflows(ALPHA, 2, cursor));
+      const page = accepted(await useCases.listWorkflows(ALPHA, 2, cursor));
       seen.push(...page.items.map(({ name, version }) => `${name}.${version}`));
       cursor = page.nextCursor;
     } while (cursor !== undefined);
@@ -134,8 +134,8 @@ describe('reading definitions', () => {
   it('refuses cursors of another list, another namespace, or no cursor at all', async () => {
     const { useCases } = givenDefinitions();
     for (const name of ['a', 'b']) await useCases.registerTask(ALPHA, { name }, 'v1');
-    const { nextCursor = '' } = valueOf(await useCases.listTasks(ALPHA, 1));
-    expect(valueOf(await useCases.listTasks(ALPHA, 1, nextCursor)).items.map((row) => row.definition.name)).toEqual([
+    const { nextCursor = '' } = accepted(await useCases.listTasks(ALPHA, 1));
+    expect(accepted(await useCases.listTasks(ALPHA, 1, nextCursor)).items.map((row) => row.definition.name)).toEqual([
       'b',
     ]);
     const refused = [
@@ -156,9 +156,9 @@ describe('task definitions', () => {
   it('are created, replaced, found and deleted', async () => {
     const { useCases } = givenDefinitions();
     const register = (retryCount: number) => useCases.registerTask(ALPHA, { name: 'charge', retryCount }, 'v1');
-    expect(valueOf(await register(1)).outcome).toBe('created');
-    expect(valueOf(await register(2)).outcome).toBe('replaced');
-    expect(valueOf(await useCases.getTask(ALPHA, 'charge')).definition.policy.retryCount).toBe(2);
+    expect(accepted(await register(1)).outcome).toBe('created');
+    expect(accepted(await register(2)).outcome).toBe('replaced');
+    expect(accepted(await useCases.getTask(ALPHA, 'charge')).definition.policy.retryCount).toBe(2);
     expect(await useCases.deleteTask(ALPHA, 'charge')).toMatchObject({ ok: true });
     expect(await useCases.getTask(ALPHA, 'charge')).toMatchObject({ ok: false, error: { code: 'NOT_FOUND' } });
   });

@@ -1,0 +1,29 @@
+import type { JsonObject } from '../src/domain/kernel/json.ts';
+
+/** A chain of `length` worker tasks named `step`, all served from one queue. */
+export const chain = (length: number): JsonObject => ({
+  name: `chain-${length}`,
+  version: 1,
+  tasks: Array.from({ length }, (_, index) => ({
+    name: 'step',
+    taskReferenceName: `s${index + 1}`,
+    type: 'SIMPLE',
+    inputParameters: { n: index + 1, from: '${workflow.input.id}' },
+  })),
+});
+
+/** A dynamic fork over the list in its input, with a join. */
+export const fanOut: JsonObject = {
+  name: 'fan-out',
+  version: 1,
+  tasks: [
+    {
+      name: 'fan',
+      taskReferenceName: 'fan',
+      type: 'FORK_JOIN_DYNAMIC',
+      inputParameters: { forkTaskName: 'step', forkTaskInputs: '${workflow.input.items}' },
+    },
+    { name: 'join', taskReferenceName: 'join', type: 'JOIN' },
+  ],
+  outputParameters: { done: 'yes' },
+};

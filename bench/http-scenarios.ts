@@ -1,0 +1,154 @@
+import pino from 'pino';
+import { readConfig } from '../src/composition/config.ts';
+import { startServer } from '../src/composition/server.ts';
+import type { JsonObject } from '../src/domain/kernel/json.ts';
+import { type BenchDatabase, untilCompleted } from './database.ts';
+import { chain } from './definitions.ts';
+import { inParallel, round } from './measure.ts';
+import { latencyFigures, type Scenario } from './scenarios.ts';
+
+const TIMEOUT_MS = 300_000;
+
+type WireTask = Readonly<{ taskId: string; workflowId: string; leaseToken: string; taskRef: string }>;
+
+const serve = async (database: BenchDatabase) => {
+  const config = readConfig({ PORT: '0' });
+  if (!config.ok) throw new Error(config.error.join('; '));
+  return startServer({
+    config: config.value,
+    databaseUrl: database.url,
+    host: '127.0.0.1',
+    access: { mode: 'local-administrator' },
+    log: pino({ level: 'silent' }),
+    seedNamespace: 'default',
+  });
+};
+
+const caller = (url: string) => {
+  const base = `${url}/v1/ns/default`;
+  return async <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> => {
+    const response = await fetch(base + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+};
+
+type Call = ReturnType<typeof caller>;
+
+/** A worker over HTTP: batch lease, batch report. */
+const startWorker = (
+  call: Call,
+  options: Readonly<{
+    count: number;
+    onLease: (task: WireTask, at: number) => void;
+    onReport: (task: WireTask, at: number) => void;
+  }>,
+): (() => Promise<void>) => {
+  const stopping = new AbortController();
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const lease = { workerId: 'bench', count: options.count, waitSeconds: 5 };
+      const leased = await call<{ tasks: WireTask[] }>('/queues/step/lease', lease, stopping.signal).catch((error) => {
+        if (stopping.signal.aborted) return { tasks: [] };
+        throw error;
+      });
+      const at = performance.now();
+      for (const task of leased.tasks) options.onLease(task, at);
+      if (leased.tasks.length === 0) continue;
+      const reports = leased.tasks.map(({ taskId, leaseToken }) => ({
+        taskId,
+        leaseToken,
+        status: 'COMPLETED',
+        output: { ok: true },
+      }));
+      const sent = performance.now();
+      for (const task of leased.tasks) options.onReport(task, sent);
+      await call('/tasks/report', { reports });
+    }
+  };
+  const done = loop();
+  return async () => {
+    stopping.abort();
+    await done;
+  };
+};
+
+const IGNORE = { onLease: () => undefined, onReport: () => undefined };
+
+const startRun = (call: Call, name: string, id: number) => call<JsonObject>(`/executions/${name}`, { input: { id } });
+
+/** Chains over HTTP: one request a start, batch lease and report. */
+export const httpChain = (length: number, runs: number): Scenario => ({
+  name: `HTTP chain of ${length}`,
+  run: async (database) => {
+    const server = await serve(database);
+    const call = caller(server.url ?? '');
+    const definition = { ...chain(length), name: `http-chain-${length}` };
+    await call('/definitions/workflows', definition);
+    const stops = Array.from({ length: 4 }, () => startWorker(call, { count: 100, ...IGNORE }));
+    const warm = Math.ceil(runs / 10);
+    const start = (id: number) => startRun(call, definition.name, id).then(() => undefined);
+    await inParallel(Array.from({ length: warm }).keys(), 50, start);
+    await untilCompleted(database.client, definition.name, warm, TIMEOUT_MS);
+    const since = performance.now();
+    await inParallel(Array.from({ length: runs }).keys(), 50, start);
+    await untilCompleted(database.client, definition.name, warm + runs, TIMEOUT_MS);
+    const seconds = (performance.now() - since) / 1_000;
+    await Promise.all(stops.map((stop) => stop()));
+    await server.stop();
+    return { runs, 'workflows/s': round(runs / seconds, 0), 'tasks/s': round((runs * length) / seconds, 0) };
+  },
+});
+
+/** Open loop: so many 3-task runs a second, one worker; from the report of a task to the lease of its successor. */
+export const httpLatency = (perSecond: number, seconds: number): Scenario => ({
+  name: `HTTP step latency at ${perSecond} workflows/s`,
+  run: async (database) => {
+    const server = await serve(database);
+    const call = caller(server.url ?? '');
+    const definition = { ...chain(3), name: `latency-${perSecond}` };
+    await call('/definitions/workflows', definition);
+    const startedAt = new Map<string, number>();
+    const reportedAt = new Map<string, number>();
+    const first: number[] = [];
+    const steps: number[] = [];
+    const stops = Array.from({ length: 4 }, () =>
+      startWorker(call, {
+        count: 10,
+        onLease: (task, at) => {
+          const reported = reportedAt.get(task.workflowId);
+          if (reported !== undefined) steps.push(at - reported);
+        },
+        onReport: (task, at) => {
+          reportedAt.set(task.workflowId, at);
+          const started = startedAt.get(task.workflowId);
+          if (task.taskRef === 's1' && started !== undefined) first.push(at - started);
+        },
+      }),
+    );
+    const runs = perSecond * seconds;
+    const begin = performance.now();
+    const pending: Promise<void>[] = [];
+    for (let id = 0; id < runs; id += 1) {
+      const due = begin + (id * 1_000) / perSecond;
+      const waitMs = due - performance.now();
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      const sent = performance.now();
+      pending.push(
+        startRun(call, definition.name, id).then((run) => {
+          startedAt.set(String(run['workflowId']), sent);
+        }),
+      );
+    }
+    await Promise.all(pending);
+    await untilCompleted(database.client, definition.name, runs, TIMEOUT_MS);
+    await Promise.all(stops.map((stop) => stop()));
+    await server.stop();
+    return { runs, ...latencyFigures('report to next lease', steps), ...latencyFigures('start to first task', first) };
+  },
+});

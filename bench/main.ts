@@ -1,0 +1,49 @@
+/**
+ * `npm run bench [-- --only TEXT] [--runs N] [--json FILE]`: measures this checkout on this machine, on a PostgreSQL with
+ * durable commits. Absolute figures belong to the machine; compare ratios of one run. Nothing else should run beside it.
+ */
+import { writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { openBenchDatabase, settings } from './database.ts';
+import { httpChain, httpLatency } from './http-scenarios.ts';
+import { bigFork, type Figures, inProcessChain, type Scenario } from './scenarios.ts';
+
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, runs: { type: 'string' }, json: { type: 'string' } },
+});
+const runs = Number(values.runs ?? 5_000);
+
+const scenarios: readonly Scenario[] = [
+  inProcessChain(1, runs),
+  inProcessChain(3, runs),
+  inProcessChain(10, Math.ceil(runs / 4)),
+  httpChain(3, Math.ceil(runs / 2)),
+  httpLatency(1, 5),
+  httpLatency(100, 10),
+  bigFork(1_000),
+  bigFork(10_000),
+];
+
+const chosen = scenarios.filter(({ name }) => values.only === undefined || name.includes(values.only));
+const results: Record<string, Figures> = {};
+
+const database = await openBenchDatabase();
+try {
+  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? '?'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
+  console.log(machine);
+  console.log(
+    Object.entries(await settings(database.client))
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+  );
+  for (const scenario of chosen) {
+    const figures = await scenario.run(database);
+    results[scenario.name] = figures;
+    console.log(`\n${scenario.name}`);
+    for (const [name, value] of Object.entries(figures)) console.log(`  ${name.padEnd(28)} ${value}`);
+  }
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
+} finally {
+  await database.close();
+}

@@ -1,0 +1,226 @@
+-- What the migrations lead to, read from the catalog. Written by the test of the migrations, never by hand.
+
+create sequence task_logs_line_number;
+
+create table api_keys (
+  id text collate "C" not null,
+  namespace text collate "C" not null,
+  name text not null,
+  prefix text collate "C" not null,
+  digest text collate "C" not null,
+  scopes text[] not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint api_keys_prefix_key UNIQUE (prefix),
+  constraint api_keys_pkey PRIMARY KEY (id)
+);
+CREATE INDEX api_keys_by_namespace ON public.api_keys USING btree (namespace, created_at, id);
+
+create table decide_queue (
+  workflow_id uuid not null,
+  due_at timestamp with time zone not null,
+  attempts integer not null default 0,
+  reason text,
+  constraint decide_queue_pkey PRIMARY KEY (workflow_id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX decide_queue_due ON public.decide_queue USING btree (due_at);
+
+create table definition_bundles (
+  hash text collate "C" not null,
+  content json not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint definition_bundles_pkey PRIMARY KEY (hash)
+);
+
+create table idempotency_keys (
+  namespace text collate "C" not null,
+  key text collate "C" not null,
+  workflow_id uuid not null,
+  fingerprint text collate "C" not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint idempotency_keys_pkey PRIMARY KEY (namespace, key)
+);
+
+create table namespaces (
+  namespace text collate "C" not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint namespaces_pkey PRIMARY KEY (namespace)
+);
+
+create table outbox_events (
+  id bigint not null generated always as identity,
+  workflow_id uuid not null,
+  namespace text collate "C" not null,
+  topic text collate "C" not null,
+  dedup_key text collate "C" not null,
+  ordering_key text collate "C" not null,
+  payload json not null,
+  attempts integer not null default 0,
+  available_at timestamp with time zone not null default clock_timestamp(),
+  created_at timestamp with time zone not null default clock_timestamp(),
+  dead_at timestamp with time zone,
+  last_failure text,
+  constraint outbox_events_dedup UNIQUE (workflow_id, dedup_key),
+  constraint outbox_events_pkey PRIMARY KEY (id)
+) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX outbox_events_deliverable ON public.outbox_events USING btree (id) WHERE (dead_at IS NULL);
+CREATE INDEX outbox_events_due ON public.outbox_events USING btree (available_at) WHERE (dead_at IS NULL);
+CREATE INDEX outbox_events_in_order ON public.outbox_events USING btree (namespace, ordering_key, id) WHERE (dead_at IS NULL);
+
+create table schema_migrations (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone not null default clock_timestamp(),
+  constraint schema_migrations_pkey PRIMARY KEY (version)
+);
+
+create table task_definitions (
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  content json not null,
+  concurrent_exec_limit integer not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint task_definitions_pkey PRIMARY KEY (namespace, name)
+);
+CREATE INDEX task_definitions_limited ON public.task_definitions USING btree (namespace, name) INCLUDE (concurrent_exec_limit) WHERE (concurrent_exec_limit > 0);
+
+create table task_executions (
+  workflow_id uuid not null,
+  ref text collate "C" not null,
+  iteration integer not null,
+  attempt integer not null,
+  namespace text collate "C" not null,
+  scheduled_seq bigint not null,
+  task_type text collate "C" not null,
+  task_name text collate "C" not null,
+  status text collate "C" not null,
+  reason text,
+  worker_id text,
+  scheduled_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone not null,
+  constraint task_executions_pkey PRIMARY KEY (workflow_id, ref, iteration, attempt)
+) partition by RANGE (workflow_id);
+
+create table task_executions_default partition of task_executions default with (autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05);
+
+create table task_logs (
+  workflow_id uuid not null,
+  scheduled_seq bigint not null,
+  line_number bigint not null default nextval('task_logs_line_number'::regclass),
+  namespace text collate "C" not null,
+  logged_at timestamp with time zone not null,
+  line text not null,
+  constraint task_logs_pkey PRIMARY KEY (workflow_id, scheduled_seq, line_number)
+) partition by RANGE (workflow_id);
+
+create table task_logs_default partition of task_logs default with (autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05);
+
+create table task_queue (
+  workflow_id uuid not null,
+  scheduled_seq bigint not null,
+  namespace text collate "C" not null,
+  ref text collate "C" not null,
+  iteration integer not null,
+  attempt integer not null,
+  family text collate "C" not null,
+  task_type text collate "C" not null,
+  task_name text collate "C" not null,
+  queue text collate "C" not null,
+  priority integer not null,
+  input json,
+  visible_at timestamp with time zone not null,
+  scheduled_at timestamp with time zone not null,
+  heartbeat_ms bigint not null,
+  start_to_close_ms bigint not null,
+  alert_only boolean not null,
+  lease_token uuid,
+  worker_id text,
+  lease_expires_at timestamp with time zone,
+  started_at timestamp with time zone,
+  progress json,
+  outcome text collate "C",
+  outcome_output json,
+  outcome_reason text,
+  outcome_deadline text collate "C",
+  outcome_at timestamp with time zone,
+  constraint task_queue_identity UNIQUE (workflow_id, ref, iteration, attempt),
+  constraint task_queue_pkey PRIMARY KEY (workflow_id, scheduled_seq),
+  constraint task_queue_family CHECK ((family = ANY (ARRAY['worker'::text, 'system'::text, 'waiting'::text]))),
+  constraint task_queue_lease_is_whole CHECK ((((lease_token IS NULL) = (lease_expires_at IS NULL)) AND ((lease_token IS NULL) OR (worker_id IS NOT NULL))))
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX task_queue_leased_by_name ON public.task_queue USING btree (namespace, task_name) WHERE ((lease_expires_at IS NOT NULL) AND (outcome IS NULL));
+CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_at) WHERE ((lease_expires_at IS NOT NULL) AND (outcome IS NULL));
+CREATE INDEX task_queue_outcomes ON public.task_queue USING btree (workflow_id) WHERE (outcome IS NOT NULL);
+CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (outcome IS NULL) AND (family <> 'waiting'::text));
+CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (outcome IS NULL) AND (family = 'system'::text));
+
+create table timers (
+  workflow_id uuid not null,
+  ref text collate "C" not null,
+  iteration integer not null,
+  attempt integer not null,
+  purpose text collate "C" not null,
+  namespace text collate "C" not null,
+  fire_at timestamp with time zone not null,
+  under_lock boolean not null,
+  constraint timers_pkey PRIMARY KEY (workflow_id, ref, iteration, attempt, purpose),
+  constraint timers_purpose CHECK ((purpose = ANY (ARRAY['WAIT'::text, 'EXECUTION'::text, 'SCHEDULE_TO_START'::text, 'START_TO_CLOSE'::text, 'SCHEDULE_TO_CLOSE'::text])))
+) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX timers_due ON public.timers USING btree (fire_at) WHERE (NOT under_lock);
+CREATE INDEX timers_due_under_lock ON public.timers USING btree (fire_at) WHERE under_lock;
+
+create table workflow_definitions (
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  version integer not null,
+  hash text collate "C" not null,
+  content json not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint workflow_definitions_pkey PRIMARY KEY (namespace, name, version)
+);
+
+create table workflow_events (
+  workflow_id uuid not null,
+  seq bigint not null,
+  namespace text collate "C" not null,
+  data json not null,
+  constraint workflow_events_pkey PRIMARY KEY (workflow_id, seq)
+) partition by RANGE (workflow_id);
+
+create table workflow_events_default partition of workflow_events default with (autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05);
+
+create table workflow_executions (
+  workflow_id uuid not null,
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  version integer not null,
+  status text collate "C" not null,
+  definition_hash text collate "C" not null,
+  priority integer not null,
+  correlation_id text collate "C",
+  idempotency_key text collate "C",
+  parent_id uuid,
+  input json not null,
+  output json,
+  reason text,
+  failed_task text,
+  started_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint workflow_executions_pkey PRIMARY KEY (workflow_id),
+  constraint workflow_executions_status CHECK ((status = ANY (ARRAY['RUNNING'::text, 'PAUSED'::text, 'COMPLETED'::text, 'FAILED'::text, 'TIMED_OUT'::text, 'TERMINATED'::text])))
+) partition by RANGE (workflow_id);
+CREATE INDEX workflow_executions_by_correlation ON ONLY public.workflow_executions USING btree (namespace, correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX workflow_executions_by_name ON ONLY public.workflow_executions USING btree (namespace, name, started_at DESC, workflow_id DESC);
+CREATE INDEX workflow_executions_by_parent ON ONLY public.workflow_executions USING btree (parent_id) WHERE (parent_id IS NOT NULL);
+CREATE INDEX workflow_executions_failing ON ONLY public.workflow_executions USING btree (namespace, started_at DESC, workflow_id DESC) WHERE (status = ANY (ARRAY['FAILED'::text, 'TIMED_OUT'::text, 'TERMINATED'::text]));
+CREATE INDEX workflow_executions_newest ON ONLY public.workflow_executions USING btree (namespace, started_at DESC, workflow_id DESC);
+CREATE INDEX workflow_executions_running ON ONLY public.workflow_executions USING btree (namespace, started_at DESC, workflow_id DESC) WHERE (status = ANY (ARRAY['RUNNING'::text, 'PAUSED'::text]));
+
+create table workflow_executions_default partition of workflow_executions default with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.02);

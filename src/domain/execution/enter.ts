@@ -1,0 +1,76 @@
+import type { PlanNode } from '../definition/plan.ts';
+import type { Instant } from '../kernel/brand.ts';
+import { invariant } from '../kernel/invariant.ts';
+import type { JsonValue } from '../kernel/json.ts';
+import type { TaskSlot } from './events.ts';
+import { fail, isPermissive, settle } from './settle.ts';
+import { type ExecutionState, lookAgainAt, nodeOf, ownerEntry, pathOf, type TaskEntry } from './state.ts';
+import { keyOf } from './task-key.ts';
+
+export const nodeAt = (state: ExecutionState, slot: TaskSlot): PlanNode => {
+  const node = nodeOf(state, keyOf(slot));
+  invariant(node !== undefined, `no node for ${keyOf(slot)}`);
+  return node;
+};
+
+type Opening = Readonly<{ at: Instant; input: JsonValue; attempt: number; taskName: string }>;
+
+/** Makes or renews the entry of a slot and tells the fork whose branch begins with it. */
+export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): TaskEntry => {
+  const key = keyOf(slot);
+  const node = nodeAt(state, slot);
+  const previous = state.tasks.get(key);
+  const entry: TaskEntry = {
+    key,
+    node,
+    path: pathOf(node, key),
+    phase: { kind: 'closed', ok: true, by: 'outcome' },
+    ending: 'live',
+    settledSeq: undefined,
+    status: 'SCHEDULED',
+    input: opening.input,
+    output: {},
+    reason: undefined,
+    attempt: opening.attempt,
+    attemptsForgiven: previous?.attemptsForgiven ?? 0,
+    seq: state.seq,
+    scheduledAt: opening.at,
+    firstScheduledAt: previous?.firstScheduledAt ?? opening.at,
+    startedAt: undefined,
+    endedAt: undefined,
+    workerId: undefined,
+    taskName: opening.taskName,
+    timed: false,
+    before: previous === undefined ? earlier(state, node) : previous.before,
+  };
+  state.tasks.set(key, entry);
+  state.latest.set(node.ref, entry);
+  if (previous === undefined) enteredFirst(state, entry);
+  return entry;
+};
+
+/** One iteration back and no further: a chain of all iterations would grow with them. */
+const earlier = (state: ExecutionState, node: PlanNode): TaskEntry | undefined => {
+  const latest = node.loops.length === 0 ? undefined : state.latest.get(node.ref);
+  return latest === undefined ? undefined : { ...latest, before: undefined };
+};
+
+const enteredFirst = (state: ExecutionState, entry: TaskEntry): void => {
+  const { owner } = entry.node.sequence;
+  if (owner.kind !== 'branch' || entry.node.index !== 0) return;
+  const fork = ownerEntry(state, entry.node, entry.path);
+  invariant(fork?.phase.kind === 'fork', `${entry.key} begins a branch of no fork`);
+  fork.phase.entered = Math.max(fork.phase.entered, owner.index + 1);
+  lookAgainAt(state, fork.key);
+};
+
+export const closeEntry = (
+  state: ExecutionState,
+  entry: TaskEntry,
+  ok: boolean,
+  by: 'outcome' | 'refusal' = 'outcome',
+): void => {
+  entry.phase = { kind: 'closed', ok, by };
+  if (ok) settle(state, entry);
+  else fail(state, entry, isPermissive(state, entry));
+};

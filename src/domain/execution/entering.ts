@@ -1,0 +1,87 @@
+import type { PlanNode } from '../definition/plan.ts';
+import { addMs, type Instant } from '../kernel/brand.ts';
+import { semanticsOf } from '../tasks/registry.ts';
+import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
+import type { TaskSlot, WorkflowEvent } from './events.ts';
+import { queueOf } from './routing.ts';
+import { scopeAt } from './scope.ts';
+import type { ExecutionState, TaskEntry } from './state.ts';
+import { slotAt } from './task-key.ts';
+
+/** The next due fact, or a task definition that has to be loaded before it can be told. */
+export type Due = WorkflowEvent | Readonly<{ type: 'needsTaskDefinition'; name: string }>;
+
+/** What one decision looks with. */
+export type Look = Readonly<{ state: ExecutionState; environment: DecisionEnvironment; now: Instant }>;
+
+export const contextOf = (
+  look: Look,
+  node: PlanNode,
+  path: readonly number[],
+  previous: TaskEntry | undefined,
+): EnterContext => ({ ...look, node, path, scope: scopeAt(look.state, previous) });
+
+/** The fact that entering a node makes; `previous` is its last attempt, when this is another one. */
+export const enter = (look: Look, node: PlanNode, path: readonly number[], previous?: TaskEntry): Due => {
+  const step = semanticsOf(node.type).enter(contextOf(look, node, path, previous));
+  return entered(look, node, slotAt(node.ref, path), step, previous);
+};
+
+const entered = (look: Look, node: PlanNode, slot: TaskSlot, step: Step, previous: TaskEntry | undefined): Due => {
+  const at = look.now;
+  const operator = node.definition.type;
+  switch (step.kind) {
+    case 'dispatch':
+      return dispatched(look, node, slot, step, previous);
+    case 'resolve': {
+      const { input, output } = step;
+      return { type: 'OperatorResolved', at, ...slot, operator, status: 'COMPLETED', input, output, ...step.effect };
+    }
+    case 'open': {
+      const items = step.items === undefined ? {} : { items: step.items };
+      return { type: 'OperatorOpened', at, ...slot, operator, input: step.input, ...items };
+    }
+    case 'refuse':
+      return {
+        type: 'TaskRefused',
+        at,
+        ...slot,
+        attempt: attemptAfter(previous),
+        taskType: operator,
+        taskName: node.name,
+        input: step.input,
+        status: node.optional ? 'COMPLETED_WITH_ERRORS' : 'FAILED_WITH_TERMINAL_ERROR',
+        reason: step.reason,
+      };
+    case 'needsTaskDefinition':
+      return { type: 'needsTaskDefinition', name: step.name };
+    default:
+      return step satisfies never;
+  }
+};
+
+const attemptAfter = (previous: TaskEntry | undefined): number => (previous?.attempt ?? 0) + 1;
+
+const dispatched = (
+  { state, now }: Look,
+  node: PlanNode,
+  slot: TaskSlot,
+  step: Extract<Step, { kind: 'dispatch' }>,
+  previous: TaskEntry | undefined,
+): WorkflowEvent => {
+  const visibleAt = previous?.phase.kind === 'awaitingRetry' ? previous.phase.visibleAt : addMs(now, node.startDelayMs);
+  return {
+    type: 'TaskScheduled',
+    at: now,
+    ...slot,
+    attempt: attemptAfter(previous),
+    taskType: node.definition.type,
+    taskName: step.taskName,
+    queue: queueOf(state, node, step.taskName),
+    input: step.input,
+    visibleAt: visibleAt > now ? visibleAt : now,
+    firstScheduledAt: previous?.firstScheduledAt ?? now,
+    ...(step.policy === undefined ? {} : { policy: step.policy }),
+    ...(step.fireAt === undefined ? {} : { fireAt: addMs(step.fireAt, node.startDelayMs) }),
+  };
+};

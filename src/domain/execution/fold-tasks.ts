@@ -1,0 +1,82 @@
+import { invariant, unreachable } from '../kernel/invariant.ts';
+import { isTimed } from './deadlines.ts';
+import { closeEntry, enter } from './enter.ts';
+import type { TaskClosed, TaskDeadlineMissed, TaskRefused, TaskScheduled, TaskSlot } from './events.ts';
+import { policyFor } from './policy.ts';
+import { fail } from './settle.ts';
+import { bufferedSignal, isWaiting } from './signals.ts';
+import { type ExecutionState, lookAgainAt, type TaskEntry, type TaskPhase } from './state.ts';
+import { keyOf } from './task-key.ts';
+
+export const taskScheduled = (state: ExecutionState, event: TaskScheduled): void => {
+  const entry = enter(state, event, event);
+  const policy = policyFor(entry.node, event);
+  entry.firstScheduledAt = event.firstScheduledAt;
+  entry.phase = { kind: 'attempt', scheduled: event, seq: state.seq, policy, missed: [] };
+  entry.timed = isTimed(event, policy);
+  if (isWaiting(entry.node)) entry.status = 'IN_PROGRESS';
+  state.openAttempts += 1;
+  // A signal that came before its wait is taken by the decision that looks at the wait next.
+  if (bufferedSignal(state, entry) !== undefined) lookAgainAt(state, entry.key);
+};
+
+type Attempt = TaskEntry & { phase: Extract<TaskPhase, { kind: 'attempt' }> };
+
+const openAttempt = (state: ExecutionState, slot: TaskSlot & Readonly<{ attempt: number }>, what: string): Attempt => {
+  const entry = state.tasks.get(keyOf(slot));
+  invariant(
+    entry?.phase.kind === 'attempt' && entry.attempt === slot.attempt,
+    `${what} of ${keyOf(slot)} attempt ${slot.attempt}, which is not open`,
+  );
+  return entry as Attempt;
+};
+
+export const taskDeadlineMissed = (state: ExecutionState, event: TaskDeadlineMissed): void => {
+  const { phase } = openAttempt(state, event, event.type);
+  phase.missed = [...phase.missed, event.deadline];
+};
+
+export const taskClosed = (state: ExecutionState, event: TaskClosed): void => {
+  const entry: TaskEntry = openAttempt(state, event, event.type);
+  state.openAttempts -= 1;
+  entry.status = event.status;
+  entry.output = event.output;
+  entry.reason = event.reason;
+  entry.startedAt = event.startedAt;
+  entry.endedAt = event.at;
+  entry.workerId = event.workerId;
+  takeSignal(state, entry);
+  applyDisposition(state, entry, event);
+};
+
+/** Nothing but the signal itself closes a wait that one is kept for (accept sees to it), so this is its closing. */
+const takeSignal = (state: ExecutionState, entry: TaskEntry): void => {
+  const signal = bufferedSignal(state, entry);
+  if (signal !== undefined) state.signals.splice(state.signals.indexOf(signal), 1);
+};
+
+const applyDisposition = (state: ExecutionState, entry: TaskEntry, { disposition }: TaskClosed): void => {
+  switch (disposition.kind) {
+    case 'advance':
+      return closeEntry(state, entry, true);
+    case 'retry':
+      entry.phase = { kind: 'awaitingRetry', visibleAt: disposition.visibleAt };
+      return lookAgainAt(state, entry.key);
+    case 'fail':
+      return closeEntry(state, entry, false);
+    case 'timeOutExecution':
+      entry.phase = { kind: 'closed', ok: false, by: 'outcome' };
+      return fail(state, entry, false);
+    default:
+      return unreachable(disposition);
+  }
+};
+
+export const taskRefused = (state: ExecutionState, event: TaskRefused): void => {
+  const entry = enter(state, event, event);
+  entry.status = event.status;
+  entry.reason = event.reason;
+  entry.output = { error: event.reason };
+  entry.endedAt = event.at;
+  closeEntry(state, entry, event.status === 'COMPLETED_WITH_ERRORS', 'refusal');
+};

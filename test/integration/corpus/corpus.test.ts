@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import type { JsonObject } from '../../../src/domain/kernel/json.ts';
+import { type EngineHarness, NAMESPACE, startEngine } from '../../support/engine-harness.ts';
+import { allowUnsafeDurability, createTestDatabase } from '../../support/postgres.ts';
+
+/** Read where it is kept: the definitions are other projects' data and are not copied into this repository. */
+const CORPUS = new URL('../../../../shared/corpus/conductor-definitions.jsonl', import.meta.url);
+
+type Entry = Readonly<{ source: string; definition: JsonObject }>;
+
+const corpus: readonly Entry[] = readFileSync(CORPUS, 'utf8')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => JSON.parse(line));
+
+const NESTED = ['decisionCases', 'defaultCase', 'forkTasks', 'loopOver', 'tasks'];
+
+/** Types that this version executes; what else Conductor knows registers, and fails when it is reached. */
+const EXECUTED = new Set(
+  'SIMPLE SWITCH DECISION FORK_JOIN JOIN EXCLUSIVE_JOIN FORK_JOIN_DYNAMIC DO_WHILE DYNAMIC SET_VARIABLE TERMINATE NOOP WAIT YIELD INLINE LAMBDA JSON_JQ_TRANSFORM'.split(
+    ' ',
+  ),
+);
+
+const typesOf = (value: unknown): readonly string[] => {
+  if (Array.isArray(value)) return value.flatMap(typesOf);
+  if (typeof value !== 'object' || value === null) return [];
+  const node = value as Record<string, unknown>;
+  const own = typeof node['taskReferenceName'] === 'string' ? [String(node['type'] ?? 'SIMPLE')] : [];
+  const children = NESTED.flatMap((field) => {
+    const child = node[field];
+    return field === 'decisionCases' && child !== null && typeof child === 'object'
+      ? Object.values(child).flatMap(typesOf)
+      : typesOf(child);
+  });
+  return [...own, ...children];
+};
+
+let engine: EngineHarness;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  engine = await startEngine({ url: database.url, allowUnsafeDurability: allowUnsafeDurability() });
+});
+
+afterAll(async () => {
+  await engine.stop();
+  await database.drop();
+});
+
+type Ends = Readonly<{ counts: Record<string, number>; failures: readonly string[] }>;
+
+/** Leases whatever is ready and completes it. Answers how many tasks that were. */
+const completeReady = async (): Promise<number> => {
+  const { workers } = engine.useCases;
+  const depths = await workers.queues(NAMESPACE);
+  if (!depths.ok) throw new Error(depths.error.message);
+  const queues = depths.value
+    .filter(({ queue, ready }) => ready > 0 && !queue.startsWith('$'))
+    .map(({ queue }) => queue);
+  if (queues.length === 0) return 0;
+  const call = { namespace: NAMESPACE, queues, workerId: 'corpus', count: 1_000, waitMs: 0 };
+  const leased = await workers.lease({ ...call, signal: new AbortController().signal });
+  if (!leased.ok) throw new Error(leased.error.message);
+  const reports = leased.value.map(({ taskId, leaseToken }) => ({
+    taskId,
+    leaseToken,
+    status: 'COMPLETED' as const,
+    output: { result: 'ok' },
+  }));
+  await workers.report(NAMESPACE, reports);
+  return reports.length;
+};
+
+/** Completes what is ready, and signals what waits, until every run has ended. */
+const driveToTheEnd = async (ids: readonly ExecutionId[]): Promise<Ends> => {
+  const { executions } = engine.useCases;
+  const open = new Set(ids);
+  const counts: Record<string, number> = {};
+  const failures: string[] = [];
+  while (open.size > 0) {
+    if ((await completeReady()) > 0) continue;
+    for (const id of open) {
+      const detail = await executions.get(NAMESPACE, id);
+      if (!detail.ok) throw new Error(detail.error.message);
+      const { view, live } = detail.value;
+      if (view.endedAt !== undefined) {
+        open.delete(id);
+        counts[view.status] = (counts[view.status] ?? 0) + 1;
+        if (view.status !== 'COMPLETED') failures.push(`${view.name} ${view.status}: ${view.reason ?? ''}`);
+      } else if (live.some((row) => row.family === 'waiting' && !row.hasOutcome)) {
+        await executions.signal(NAMESPACE, id, { status: 'COMPLETED', output: { approved: true } }, 'corpus');
+      }
+    }
+  }
+  return { counts, failures };
+};
+
+test('every public definition registers or is refused with a path, and those of our types run to their end', async () => {
+  const refused: string[] = [];
+  const started: ExecutionId[] = [];
+  let registered = 0;
+  for (const { source, definition } of corpus) {
+    const outcome = await engine.useCases.definitions.registerWorkflow(NAMESPACE, definition, 'conductor', true);
+    if (!outcome.ok) {
+      refused.push(`${source}: ${outcome.error.code} ${outcome.error.path ?? ''} ${outcome.error.message}`);
+      continue;
+    }
+    registered += 1;
+    if (!typesOf(definition).every((type) => EXECUTED.has(type))) continue;
+    const { name, version } = outcome.value.definition;
+    const run = await engine.useCases.executions.start(NAMESPACE, {
+      name,
+      version,
+      input: {},
+      priority: 0,
+      idempotencyStrategy: 'RETURN_EXISTING',
+    });
+    if (!run.ok) throw new Error(`${source}: ${run.error.code} ${run.error.message}`);
+    started.push(run.value.executionId);
+  }
+  const ends = await driveToTheEnd(started);
+  console.info(
+    `corpus: ${corpus.length} definitions, ${registered} registered, ${refused.length} refused, ${started.length} run: ${JSON.stringify(ends)}\n${refused.join('\n')}`,
+  );
+  expect({ registered, refused: refused.length, run: started.length, ends: ends.counts }).toEqual({
+    registered: 512,
+    refused: 0,
+    run: 465,
+    ends: { COMPLETED: 452, FAILED: 11, TERMINATED: 2 },
+  });
+}, 240_000);

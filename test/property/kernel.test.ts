@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../src/domain/execution/task-key.ts';
+import type { JsonObject } from '../../src/domain/kernel/json.ts';
+import { Chance } from '../support/chance.ts';
+import { type OpenTask, Run } from '../support/drive.ts';
+import { expectationOf } from '../support/model.ts';
+import { type Named, type Program, programs } from '../support/programs.ts';
+
+/** Steps in which anything may happen; after them everything is completed. */
+const CHAOS_STEPS = 40;
+const STEPS_MAX = 2_000;
+const TIMEOUT_MS = 180_000;
+
+const counted = (task: OpenTask): JsonObject => {
+  const { n } = task.input as { n?: number | null };
+  return task.taskType === 'SIMPLE' ? { n: (n ?? 0) + 1 } : {};
+};
+
+const flatten = (program: readonly Named[]): readonly Named[] =>
+  program.flatMap((named) => [named, ...flatten(named.children.flat())]);
+
+/** One random thing that may happen to a run, however it stands. */
+const disturb = (run: Run, program: Program, chance: Chance): void => {
+  const tasks = [...run.openTasks.values()];
+  const kinds = flatten(program.root);
+  const action = chance.pick(['pause', 'terminate', 'break', 'fail', 'time out', 'signal', 'race'] as const);
+  if (run.status === 'PAUSED' && chance.isBelow(0.5)) return void run.resume();
+  switch (action) {
+    case 'pause':
+      if (run.status === 'RUNNING') run.pause();
+      return;
+    case 'terminate':
+      return void run.terminate();
+    case 'signal': {
+      const waits = kinds.filter(({ shape }) => shape.kind === 'wait');
+      if (waits.length > 0) run.signal(chance.pick(waits).ref, { early: true });
+      return;
+    }
+    case 'race': {
+      const raced = tasks.filter(() => chance.isBelow(0.5));
+      const outcomes = raced.map((task) => run.outcomeOf(keyOf(task), 'COMPLETED', { output: counted(task) }));
+      run.requestAll([...outcomes, ...outcomes].map((outcome) => ({ type: 'SettleTask', outcome })));
+      return;
+    }
+    default:
+  }
+  if (tasks.length === 0) return;
+  const key = keyOf(chance.pick(tasks));
+  if (action === 'break') run.failForGood(key);
+  else if (action === 'fail') run.fail(key);
+  else run.timeOut(key, chance.pick(['HEARTBEAT', 'SCHEDULE_TO_START', 'START_TO_CLOSE', 'SCHEDULE_TO_CLOSE']));
+};
+
+const isFlaky = (task: OpenTask, program: Program): boolean => {
+  const named = flatten(program.root).find(({ ref }) => task.taskName === ref);
+  return named?.shape.kind === 'task' && named.shape.flaky && task.attempt === 1;
+};
+
+const advance = (run: Run, program: Program, chance: Chance): void => {
+  const tasks = [...run.openTasks.values()];
+  if (tasks.length === 0) return;
+  const task = chance.pick(tasks);
+  if (isFlaky(task, program)) run.fail(keyOf(task));
+  else run.complete(keyOf(task), counted(task));
+};
+
+/** Drives a run to its end; failed runs are retried as long as `retries` says so. */
+const driveToEnd = (run: Run, program: Program, chance: Chance, disturbance: number, retries: number): void => {
+  let retried = 0;
+  for (let step = 0; step < STEPS_MAX; step += 1) {
+    const isChaos = step < CHAOS_STEPS;
+    if (run.status === 'COMPLETED') return;
+    if (run.status !== 'RUNNING' && run.status !== 'PAUSED') {
+      if (retried >= retries) return;
+      retried += 1;
+      run.retry();
+    } else if (isChaos && chance.isBelow(disturbance)) disturb(run, program, chance);
+    else if (run.status === 'PAUSED' && (!isChaos || run.openTasks.size === 0 || chance.isBelow(0.3))) run.resume();
+    else advance(run, program, chance);
+  }
+  throw new Error(`still ${run.status} after ${STEPS_MAX} steps; open are ${run.open().join(', ')}`);
+};
+
+const outputsOf = (counts: ReadonlyMap<string, number>): JsonObject =>
+  Object.fromEntries([...counts.keys()].map((ref) => [ref, `\${${ref}.output.n}`]));
+
+const seeds = fc.integer();
+const bounds = fc.constantFrom(undefined, 1, 2, 7);
+
+describe('the kernel, over random programs and histories (every step is checked by test/support/kernel-checks.ts)', () => {
+  test('does exactly what the definition says, whatever fails and is retried on the way', () => {
+    const property = fc.property(programs(false), seeds, bounds, (program, seed, eventsMax) => {
+      const expected = expectationOf(program);
+      const fields = { outputParameters: outputsOf(expected.counts) };
+      const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+      const run = new Run({ tasks: program.tasks, fields }, options);
+      driveToEnd(run, program, new Chance(seed), 0.25, Number.POSITIVE_INFINITY);
+      expect(run.status).toBe('COMPLETED');
+      expect([...run.completed()].sort()).toEqual([...expected.completed].sort());
+      expect(run.output).toEqual(Object.fromEntries(expected.counts));
+    });
+    fc.assert(property, { numRuns: 150 });
+  }, TIMEOUT_MS);
+
+  test('comes to an end, and stays itself, when anything may fail, be forgiven, stop or be retried', () => {
+    const property = fc.property(programs(true), seeds, bounds, (program, seed, eventsMax) => {
+      const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+      const run = new Run({ tasks: program.tasks }, options);
+      driveToEnd(run, program, new Chance(seed), 0.5, 3);
+      expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
+      expect(run.open()).toEqual([]);
+    });
+    fc.assert(property, { numRuns: 150 });
+  }, TIMEOUT_MS);
+});

@@ -1,0 +1,146 @@
+import { accept } from '../../src/domain/execution/accept.ts';
+import type { Command } from '../../src/domain/execution/commands.ts';
+import { applyAccepted, decide, decideOwned } from '../../src/domain/execution/decide.ts';
+import type { SequencedEvent, WorkflowEvent } from '../../src/domain/execution/events.ts';
+import { applyEvent, evolve } from '../../src/domain/execution/evolve.ts';
+import { lookAtAll, resume } from '../../src/domain/execution/resume.ts';
+import { copyState, type ExecutionState, emptyState } from '../../src/domain/execution/state.ts';
+import { keyOf } from '../../src/domain/execution/task-key.ts';
+import type { Instant } from '../../src/domain/kernel/brand.ts';
+import type { DecisionEnvironment } from '../../src/domain/tasks/task-semantics.ts';
+import { snapshot } from './snapshot.ts';
+
+/** What the checks look at: a run, the effects it has carried out, and what it decides with. */
+export type Driven = Readonly<{
+  state: ExecutionState;
+  log: readonly SequencedEvent[];
+  openTasks: ReadonlyMap<string, Command>;
+  timers: ReadonlyMap<string, Extract<Command, { type: 'ArmTimer' }>>;
+  environment: DecisionEnvironment;
+  now: Instant;
+}>;
+
+const must = (holds: boolean, promise: string, details: () => unknown): void => {
+  if (!holds) throw new Error(`broken: ${promise}\n${JSON.stringify(details(), null, 1)}`);
+};
+
+const foldOf = (run: Driven, log: readonly SequencedEvent[]): ExecutionState => {
+  const state = emptyState(run.state.executionId, run.state.plan);
+  for (const { event } of log) applyEvent(state, event);
+  return state;
+};
+
+/** Everything that must hold after a step that began with `accepted`, when the log had `before` facts. */
+export const checkAll = (run: Driven, before: number, accepted: readonly WorkflowEvent[]): void => {
+  checkHistory(run.log);
+  checkFold(run, before);
+  checkFixedPoint(run);
+  checkReplay(run, before, accepted);
+  checkOwed(run);
+  checkMoves(run);
+  checkClosed(run);
+};
+
+const checkFold = (run: Driven, before: number): void => {
+  const kept = snapshot(run.state);
+  const folded = foldOf(run, run.log);
+  must(snapshot(folded) === kept, 'the log folded from scratch is the state that was kept', () => [
+    JSON.parse(snapshot(folded)),
+    JSON.parse(kept),
+  ]);
+  const early = foldOf(run, run.log.slice(0, before));
+  const untouched = snapshot(early);
+  const late = evolve(
+    early,
+    run.log.slice(before).map(({ event }) => event),
+  );
+  must(snapshot(late) === kept, 'evolve(s, a ++ b) = evolve(evolve(s, a), b)', () => [JSON.parse(snapshot(late))]);
+  must(snapshot(early) === untouched, 'evolve leaves the given state as it was', () => []);
+};
+
+const checkFixedPoint = (run: Driven): void => {
+  const warm = decide(run.state, run.environment, run.now);
+  must(warm.events.length === 0, 'deciding the decided yields nothing', () => warm.events);
+  const cold = decide(foldOf(run, run.log), run.environment, run.now);
+  must(cold.events.length === 0, 'deciding the folded log yields nothing', () => cold.events);
+  const asked = copyState(run.state);
+  lookAtAll(asked);
+  const full = decideOwned(asked, run.environment, run.now);
+  must(full.events.length === 0, 'looking at everything finds nothing that the hints missed', () => full.events);
+};
+
+const checkReplay = (run: Driven, before: number, accepted: readonly WorkflowEvent[]): void => {
+  const state = foldOf(run, run.log.slice(0, before));
+  const events = [...applyAccepted(state, accepted).events];
+  for (let more = true; more; ) {
+    const decision = decideOwned(state, run.environment, run.now);
+    events.push(...decision.events);
+    more = decision.more || decision.needs.length > 0;
+  }
+  const replayed = JSON.stringify(events);
+  const recorded = JSON.stringify(run.log.slice(before));
+  must(replayed === recorded, 'the same log decides the same facts, byte for byte', () => [replayed, recorded]);
+};
+
+const checkOwed = (run: Driven): void => {
+  const owed = resume(run.state);
+  const tasks = owed.flatMap((command) => (command.type === 'EnqueueTask' ? [command.taskId as string] : []));
+  const timers = owed.flatMap((command) => (command.type === 'ArmTimer' ? [timerText(command)] : []));
+  const same = (a: readonly string[], b: readonly string[]) => [...a].sort().join() === [...b].sort().join();
+  must(same(tasks, [...run.openTasks.keys()]), 'resume owes the open tasks', () => [tasks, [...run.openTasks.keys()]]);
+  const armed = [...run.timers.values()].map(timerText);
+  must(same(timers, armed), 'resume owes the armed timers', () => [timers, armed]);
+};
+
+const timerText = (timer: Extract<Command, { type: 'ArmTimer' }>): string =>
+  `${keyOf(timer)}/${timer.attempt}/${timer.purpose}@${timer.fireAt}`;
+
+const checkMoves = (run: Driven): void => {
+  if (run.state.lifecycle.status !== 'RUNNING') return;
+  must(run.openTasks.size > 0, 'a running execution has something open', () => snapshot(run.state));
+};
+
+const OPEN_REQUESTS = [
+  { type: 'Pause', by: 'test' },
+  { type: 'Resume', by: 'test' },
+  { type: 'Terminate', by: 'test' },
+  { type: 'PassExecutionDeadline' },
+  { type: 'Signal', status: 'COMPLETED', output: {}, by: 'test' },
+] as const;
+
+const checkClosed = (run: Driven): void => {
+  const { status } = run.state.lifecycle;
+  if (status === 'RUNNING' || status === 'PAUSED') return;
+  for (const request of OPEN_REQUESTS) {
+    const answer = accept(run.state, request, run.now);
+    must(!answer.ok && answer.error.code === 'TERMINAL_STATE', `a closed execution refuses ${request.type}`, () => []);
+  }
+  must(
+    accept(run.state, { type: 'Retry', by: 'test' }, run.now).ok === (status !== 'COMPLETED'),
+    'only Retry',
+    () => [],
+  );
+};
+
+const checkHistory = (log: readonly SequencedEvent[]): void => {
+  const attempts = new Map<string, number>();
+  const iterations = new Map<string, number>();
+  let open = false;
+  for (const [index, { seq, event }] of log.entries()) {
+    must(seq === index + 1, 'the log has no gaps', () => seq);
+    must((event.type === 'ExecutionStarted') === (index === 0), 'history begins with its start, once', () => event);
+    must(open || index === 0 || event.type === 'ExecutionRetried', 'nothing follows the end but a retry', () => event);
+    if (event.type === 'ExecutionStarted' || event.type === 'ExecutionRetried') open = true;
+    if (event.type === 'ExecutionClosed') open = false;
+    if (event.type === 'TaskScheduled' || (event.type === 'TaskRefused' && event.attempt > 1)) {
+      const last = attempts.get(keyOf(event)) ?? 0;
+      must(event.attempt === last + 1, 'attempts are numbered from 1 without gaps', () => event);
+      attempts.set(keyOf(event), event.attempt);
+    }
+    if (event.type === 'OperatorOpened') iterations.set(keyOf(event), 1);
+    if (event.type === 'LoopIterated') {
+      must(event.next === (iterations.get(keyOf(event)) ?? 0) + 1, 'iterations have no gaps', () => event);
+      iterations.set(keyOf(event), event.next);
+    }
+  }
+};
