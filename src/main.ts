@@ -1,14 +1,16 @@
 import { runCli } from './adapters/cli/program.ts';
-import { bootstrap, dev, migrateSchema, serve } from './composition/commands.ts';
 
 // Whatever was not expected ends the process at once: half a state is worse than a restart, and a restart loses nothing.
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });
 
+// The server is loaded only where it is run: a client command starts in a fraction of the time.
+const server = () => import('./composition/commands.ts');
+
 process.exitCode = await runCli(process.argv.slice(2), {
-  runDev: dev,
-  runServe: serve,
-  runMigrate: migrateSchema,
-  runBootstrap: bootstrap,
+  runDev: async () => (await server()).dev(),
+  runServe: async () => (await server()).serve(),
+  runMigrate: async () => (await server()).migrateSchema(),
+  runBootstrap: async (options) => (await server()).bootstrap(options),
 });

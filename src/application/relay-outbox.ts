@@ -4,6 +4,8 @@ import type { DeliveryFailure, EngineStore, OutboxMessage } from '../ports/engin
 export type MessageHandler = (message: OutboxMessage) => Promise<void>;
 
 const RELAY_BATCH_MAX = 50;
+/** How long a claimed message is in hand: above what a whole batch takes to deliver. */
+const RELAY_HOLD_MS = 60_000;
 /** Deliveries tried before a message is a dead letter: generous, since the usual cause is a part that still starts. */
 export const DELIVERY_ATTEMPTS_MAX = 10;
 const BACKOFF_BASE_MS = 500;
@@ -16,27 +18,38 @@ const BACKOFF_MAX_MS = 300_000;
 export class RelayOutbox {
   private readonly engine: EngineStore;
   private readonly handlers: ReadonlyMap<string, MessageHandler>;
+  private readonly onFailure: (id: string, reason: string, dead: boolean) => void;
 
-  constructor(engine: EngineStore, handlers: ReadonlyMap<string, MessageHandler>) {
+  constructor(
+    engine: EngineStore,
+    handlers: ReadonlyMap<string, MessageHandler>,
+    onFailure: (id: string, reason: string, dead: boolean) => void,
+  ) {
     this.engine = engine;
     this.handlers = handlers;
+    this.onFailure = onFailure;
   }
 
-  /** Claim, delivery and mark share a transaction: a crash in between delivers again. */
+  /**
+   * Claims a batch, delivers it outside of any transaction, so that a slow receiver holds no snapshot, and marks it. A
+   * crash in between delivers again once the hold is over; handlers are idempotent by the message's dedup key.
+   */
   async runOnce(): Promise<number> {
-    return this.engine.transaction(async (tx) => {
-      const messages = await tx.claimMessages(RELAY_BATCH_MAX);
-      const delivered: string[] = [];
-      const failures: DeliveryFailure[] = [];
-      for (const message of messages) {
-        const failure = await this.deliver(message);
-        if (failure === undefined) delivered.push(message.id);
-        else failures.push(failure);
-      }
+    const messages = await this.engine.transaction((tx) => tx.claimMessages(RELAY_BATCH_MAX, RELAY_HOLD_MS));
+    if (messages.length === 0) return 0;
+    const delivered: string[] = [];
+    const failures: DeliveryFailure[] = [];
+    for (const message of messages) {
+      const failure = await this.deliver(message);
+      if (failure === undefined) delivered.push(message.id);
+      else failures.push(failure);
+    }
+    await this.engine.transaction(async (tx) => {
       if (delivered.length > 0) await tx.markDelivered(delivered);
       if (failures.length > 0) await tx.markFailed(failures);
-      return messages.length;
     });
+    for (const { id, reason, dead } of failures) this.onFailure(id, reason, dead);
+    return messages.length;
   }
 
   private async deliver(message: OutboxMessage): Promise<DeliveryFailure | undefined> {

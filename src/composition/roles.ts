@@ -45,9 +45,12 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
   const engine = c.resolve(TOKENS.engine);
   const wake = c.resolve(TOKENS.wake);
   const evaluator = c.resolve(TOKENS.evaluator);
+  const log = c.resolve(TOKENS.log);
   const relay = new RelayOutbox(
     engine,
     new Map([['start-failure-workflow', failureWorkflowHandler(c.resolve(TOKENS.start))]]),
+    (messageId, reason, dead) =>
+      log.warn({ messageId, reason, dead }, dead ? 'a message is a dead letter' : 'a delivery failed and is tried again'),
   );
   const evaluations = Array.from(
     { length: EVALUATION_LOOPS },

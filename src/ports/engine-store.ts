@@ -220,8 +220,11 @@ export interface EngineTx extends DefinitionReads {
   /** Removes timers that a use case has dealt with under the execution lock. */
   dropTimers(timers: readonly DueTimer[]): Promise<void>;
 
-  /** Locks up to `limit` deliverable messages, oldest first, one per ordering key. */
-  claimMessages(limit: number): Promise<readonly OutboxMessage[]>;
+  /**
+   * Takes up to `limit` deliverable messages in hand, oldest first, one per ordering key. They are delivered outside the
+   * transaction; a holder that vanishes loses nothing, since after `holdMs` they are deliverable again.
+   */
+  claimMessages(limit: number, holdMs: number): Promise<readonly OutboxMessage[]>;
   markDelivered(ids: readonly string[]): Promise<void>;
   markFailed(failures: readonly DeliveryFailure[]): Promise<void>;
 }

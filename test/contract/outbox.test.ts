@@ -4,9 +4,12 @@ import type { DeliveryFailure, PublishMessage } from '../../src/ports/engine-sto
 import { ALPHA, BETA, givenExecution, inTx, messageOf, owed, rolledBack } from './given.ts';
 import { harnesses, useHarness } from './harness.ts';
 
+/** Most tests look at what is deliverable: nothing they claim stays in hand. */
+const HOLD_MS = 0;
+
 describe.each(harnesses)('the outbox over $name', (harness) => {
   const open = useHarness(harness);
-  const claim = (limit = 10) => inTx(open().engine, (tx) => tx.claimMessages(limit));
+  const claim = (limit = 10) => inTx(open().engine, (tx) => tx.claimMessages(limit, HOLD_MS));
   const claimedKeys = async (limit = 10) => (await claim(limit)).map((message) => message.dedupKey);
 
   const put = (executionId: ExecutionId, ...messages: readonly PublishMessage[]) =>
@@ -14,7 +17,7 @@ describe.each(harnesses)('the outbox over $name', (harness) => {
 
   const fail = async (overrides: Partial<DeliveryFailure> = {}) => {
     await inTx(open().engine, async (tx) => {
-      const [message] = await tx.claimMessages(1);
+      const [message] = await tx.claimMessages(1, HOLD_MS);
       const failure = {
         id: message?.id ?? '',
         reason: 'receiver down',
@@ -50,6 +53,15 @@ describe.each(harnesses)('the outbox over $name', (harness) => {
     expect(await claimedKeys()).toEqual([]);
   });
 
+  it('keeps what is in hand from others until the hold is over, and then delivers it again', async () => {
+    await put(await givenExecution(open()), messageOf('m-1'), messageOf('m-2'));
+    const held = await inTx(open().engine, (tx) => tx.claimMessages(10, 60_000));
+    expect(held.map((message) => message.dedupKey)).toEqual(['m-1']);
+    expect(await claimedKeys()).toEqual([]);
+    await open().advance(60_001);
+    expect(await claimedKeys()).toEqual(['m-1']);
+  });
+
   it('never hands out what was rolled back', async () => {
     const executionId = await givenExecution(open());
     await rolledBack(open().engine, (tx) => tx.putMessages([owed(executionId, messageOf('m-1'))]));
@@ -59,7 +71,7 @@ describe.each(harnesses)('the outbox over $name', (harness) => {
   it('delivers again what was marked in a transaction that rolled back', async () => {
     await put(await givenExecution(open()), messageOf('m-1'));
     await rolledBack(open().engine, async (tx) => {
-      const [message] = await tx.claimMessages(1);
+      const [message] = await tx.claimMessages(1, HOLD_MS);
       await tx.markDelivered([message?.id ?? '']);
     });
     expect(await claimedKeys()).toEqual(['m-1']);

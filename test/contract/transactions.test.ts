@@ -57,7 +57,7 @@ describe.each(harnesses)('transactions over $name', (harness) => {
     expect(await claimAll(open())).toEqual([]);
     expect((await open().index.find(ALPHA, executionId))?.status).toBe('RUNNING');
     expect(await open().closedTasks(executionId)).toEqual([]);
-    expect(await inTx(open().engine, (tx) => tx.claimMessages(5))).toEqual([]);
+    expect(await inTx(open().engine, (tx) => tx.claimMessages(5, 0))).toEqual([]);
     expect((await inTx(open().engine, (tx) => tx.fireTimers(5))).underLock).toEqual([]);
     expect(await settle(open(), reportOf(held))).toBe('settled');
   });
@@ -142,7 +142,7 @@ describe.each(harnesses)('what is due next over $name', (harness) => {
     const executionId = await givenExecution(open());
     await inTx(open().engine, (tx) => tx.putMessages([owed(executionId, messageOf('m-1'))]));
     expect((await open().engine.nextDueInMs()).message).toBe(0);
-    const [message] = await inTx(open().engine, (tx) => tx.claimMessages(1));
+    const [message] = await inTx(open().engine, (tx) => tx.claimMessages(1, 0));
     const failure = { id: message?.id ?? '', reason: 'down', retryAfterMs: 60_000, dead: false };
     await inTx(open().engine, (tx) => tx.markFailed([failure]));
     expect((await open().engine.nextDueInMs()).message).toBeGreaterThan(50_000);

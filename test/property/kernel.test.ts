@@ -89,28 +89,36 @@ const seeds = fc.integer();
 const bounds = fc.constantFrom(undefined, 1, 2, 7);
 
 describe('the kernel, over random programs and histories (every step is checked by test/support/kernel-checks.ts)', () => {
-  test('does exactly what the definition says, whatever fails and is retried on the way', () => {
-    const property = fc.property(programs(false), seeds, bounds, (program, seed, eventsMax) => {
-      const expected = expectationOf(program);
-      const fields = { outputParameters: outputsOf(expected.counts) };
-      const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
-      const run = new Run({ tasks: program.tasks, fields }, options);
-      driveToEnd(run, program, new Chance(seed), 0.25, Number.POSITIVE_INFINITY);
-      expect(run.status).toBe('COMPLETED');
-      expect([...run.completed()].sort()).toEqual([...expected.completed].sort());
-      expect(run.output).toEqual(Object.fromEntries(expected.counts));
-    });
-    fc.assert(property, { numRuns: 150 });
-  }, TIMEOUT_MS);
+  test(
+    'does exactly what the definition says, whatever fails and is retried on the way',
+    () => {
+      const property = fc.property(programs(false), seeds, bounds, (program, seed, eventsMax) => {
+        const expected = expectationOf(program);
+        const fields = { outputParameters: outputsOf(expected.counts) };
+        const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+        const run = new Run({ tasks: program.tasks, fields }, options);
+        driveToEnd(run, program, new Chance(seed), 0.25, Number.POSITIVE_INFINITY);
+        expect(run.status).toBe('COMPLETED');
+        expect([...run.completed()].sort()).toEqual([...expected.completed].sort());
+        expect(run.output).toEqual(Object.fromEntries(expected.counts));
+      });
+      fc.assert(property, { numRuns: 150 });
+    },
+    TIMEOUT_MS,
+  );
 
-  test('comes to an end, and stays itself, when anything may fail, be forgiven, stop or be retried', () => {
-    const property = fc.property(programs(true), seeds, bounds, (program, seed, eventsMax) => {
-      const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
-      const run = new Run({ tasks: program.tasks }, options);
-      driveToEnd(run, program, new Chance(seed), 0.5, 3);
-      expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
-      expect(run.open()).toEqual([]);
-    });
-    fc.assert(property, { numRuns: 150 });
-  }, TIMEOUT_MS);
+  test(
+    'comes to an end, and stays itself, when anything may fail, be forgiven, stop or be retried',
+    () => {
+      const property = fc.property(programs(true), seeds, bounds, (program, seed, eventsMax) => {
+        const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+        const run = new Run({ tasks: program.tasks }, options);
+        driveToEnd(run, program, new Chance(seed), 0.5, 3);
+        expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
+        expect(run.open()).toEqual([]);
+      });
+      fc.assert(property, { numRuns: 150 });
+    },
+    TIMEOUT_MS,
+  );
 });

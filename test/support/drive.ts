@@ -3,7 +3,6 @@ import { accept } from '../../src/domain/execution/accept.ts';
 import type { Command } from '../../src/domain/execution/commands.ts';
 import { applyAccepted, type Decision, decideOwned } from '../../src/domain/execution/decide.ts';
 import type { DeadlineKind, SequencedEvent, WorkflowEvent } from '../../src/domain/execution/events.ts';
-import { applyEvent } from '../../src/domain/execution/evolve.ts';
 import { projectView } from '../../src/domain/execution/project-view.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from '../../src/domain/execution/requests.ts';
 import { type ExecutionState, emptyState } from '../../src/domain/execution/state.ts';
@@ -82,6 +81,10 @@ export class Run implements Driven {
   private step(accepted: readonly WorkflowEvent[]): void {
     const before = this.log.length;
     this.carryOut(applyAccepted(this.state, deepFreeze(accepted)));
+    this.decide(before, accepted);
+  }
+
+  private decide(before: number, accepted: readonly WorkflowEvent[]): void {
     let decision: Decision;
     do {
       decision = decideOwned(this.state, this.environment, this.now, this.options.eventsMax);
@@ -143,9 +146,7 @@ export class Run implements Driven {
       facts.push(...answer.value);
       this.carryOut(applyAccepted(this.state, deepFreeze(answer.value)));
     }
-    const decision = decideOwned(this.state, this.environment, this.now);
-    this.carryOut(decision);
-    if (this.options.checks !== false) checkAll(this, before, facts);
+    this.decide(before, facts);
   }
 
   private must(request: ExecutionRequest): this {

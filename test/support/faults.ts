@@ -39,7 +39,36 @@ export const createGate = (): Gate => {
   };
 };
 
-/** The crash of a process between two of its steps, as far as the database can tell: the transaction rolls back. */
+/** What the database sees of a process that died: its transaction rolls back, and nothing more comes. */
 export class SimulatedCrash extends Error {
   override readonly name = 'SimulatedCrash';
 }
+
+export type Life = {
+  /** The method of a transaction after which the process dies; absent: it lives. */
+  diesAfter?: keyof EngineTx;
+  isDead: boolean;
+};
+
+/** The store of a process that can die in the middle of a transaction; dead, it does nothing any more. */
+export const mortal = (engine: EngineStore, life: Life): EngineStore => {
+  const dying = (tx: EngineTx): EngineTx =>
+    new Proxy(tx, {
+      get: (target, name: keyof EngineTx) => {
+        const method = target[name] as (...args: unknown[]) => Promise<unknown>;
+        if (name !== life.diesAfter) return method;
+        return async (...args: unknown[]) => {
+          await method(...args);
+          life.isDead = true;
+          throw new SimulatedCrash(`died after ${name}`);
+        };
+      },
+    });
+  return {
+    ...engine,
+    transaction: async (work) => {
+      if (life.isDead) throw new SimulatedCrash('is dead');
+      return engine.transaction((tx) => work(dying(tx)));
+    },
+  };
+};

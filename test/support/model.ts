@@ -39,7 +39,8 @@ const walkOne = (named: Named, path: readonly number[], walk: Walk): void => {
     case 'loop':
     case 'items': {
       const times = shape.kind === 'loop' ? shape.times : shape.count;
-      for (let iteration = 1; iteration <= times; iteration += 1) walkAll(children[0] ?? [], [...path, iteration], walk);
+      for (let iteration = 1; iteration <= times; iteration += 1)
+        walkAll(children[0] ?? [], [...path, iteration], walk);
       return;
     }
     default:

@@ -142,7 +142,7 @@ const counting = (named: Named, shape: Extract<Shape, { kind: 'task' }>): Step =
     permissive: shape.permissive,
   });
 
-const ALL_ENDED = '$.joinOn.every((ref) => $[ref].status !== "SCHEDULED" && $[ref].status !== "IN_PROGRESS")';
+const ALL_ENDED = '$.joinOn.every((ref) => $[ref].status !== "IN_PROGRESS")';
 
 const joinSteps = (named: Named, shape: Extract<Shape, { kind: 'fork' }>): Step => {
   const refs = refsBelow(named);

@@ -45,10 +45,12 @@ export const outboxWrites = (
   putMessages: async (messages) => {
     for (const message of messages) putMessage(state, message);
   },
-  claimMessages: async (limit) => {
+  claimMessages: async (limit, holdMs) => {
     const now = state.now();
     const due = deliveryHeads(state).filter((row) => row.nextAttemptAt <= now);
-    return due.slice(0, limit).map((row) => row.message);
+    const claimed = due.slice(0, limit);
+    for (const row of claimed) state.tables.outbox.put({ ...row, nextAttemptAt: addMs(now, holdMs) });
+    return claimed.map((row) => row.message);
   },
   markDelivered: async (ids) => {
     for (const id of ids) state.tables.outbox.delete(id);

@@ -63,7 +63,7 @@ const engineTx = (session: Session): EngineTx => ({
   expireLeases: (limit) => expireLeases(session, limit),
   fireTimers: (limit) => fireTimers(session, limit),
   dropTimers: (timers) => dropTimers(session, timers),
-  claimMessages: (limit) => claimMessages(session, limit),
+  claimMessages: (limit, holdMs) => claimMessages(session, limit, holdMs),
   markDelivered: (ids) => markDelivered(session, ids),
   markFailed: (failures) => markFailed(session, failures),
 });

@@ -52,23 +52,35 @@ export const putMessages = async (session: Session, messages: readonly Owed<Publ
 };
 
 /**
- * The oldest message of each ordering key: while it waits to be tried again or is in other hands, its followers wait
+ * The oldest message of each ordering key: while it waits to be tried again or is in somebody's hands, its followers wait
  * with it. Messages of one key are put under the lock of one run, so their ids have the order of their commits.
  */
-export const claimMessages = async (session: Session, limit: number): Promise<readonly OutboxMessage[]> =>
-  session.rows(claim`
-    select o.id::text, o.namespace, o.workflow_id as execution_id, o.topic, o.dedup_key, o.ordering_key, o.payload,
-      o.attempts
-    from outbox_events o
-    where o.dead_at is null and o.available_at <= (select clock_timestamp())
-      and not exists (
-        select from outbox_events before
-        where before.namespace = o.namespace and before.ordering_key = o.ordering_key
-          and before.dead_at is null and before.id < o.id
-      )
-    order by o.id
-    limit ${limit}::bigint
-    for update of o skip locked`);
+export const claimMessages = async (
+  session: Session,
+  limit: number,
+  holdMs: number,
+): Promise<readonly OutboxMessage[]> => {
+  const claimed = await session.rows(claim`
+    with heads as (
+      select o.id
+      from outbox_events o
+      where o.dead_at is null and o.available_at <= (select clock_timestamp())
+        and not exists (
+          select from outbox_events before
+          where before.namespace = o.namespace and before.ordering_key = o.ordering_key
+            and before.dead_at is null and before.id < o.id
+        )
+      order by o.id
+      limit ${limit}::bigint
+      for update of o skip locked
+    )
+    update outbox_events o
+    set available_at = clock_timestamp() + ${holdMs}::bigint * interval '1 millisecond'
+    from heads where o.id = heads.id
+    returning o.id::text, o.namespace, o.workflow_id as execution_id, o.topic, o.dedup_key, o.ordering_key, o.payload,
+      o.attempts`);
+  return claimed.toSorted((a, b) => Number(a.id) - Number(b.id));
+};
 
 export const markDelivered = async (session: Session, ids: readonly string[]): Promise<void> => {
   if (ids.length === 0) return;

@@ -71,12 +71,17 @@ const closeAll = (context: Context, joined: readonly Joined[]): Review => {
   return closed(context, excused ? 'COMPLETED_WITH_ERRORS' : 'COMPLETED', output, undefined);
 };
 
-/** A script sees every task it waits for, begun or not, so that it never takes what is missing for what is done. */
+/**
+ * A script sees every task it waits for, begun or not, so that it never takes what is missing for what is done; and of one
+ * that is not over no more than that, so that it is asked exactly when what it sees has changed.
+ */
 const bindingsOf = (context: Context, joined: readonly Joined[]): JsonObject => {
   const bindings: Record<string, JsonValue> = { joinOn: joined.map(({ ref }) => ref) };
   for (const one of joined) {
-    const unreached = fate(context, one) === 'live' ? 'SCHEDULED' : 'SKIPPED';
-    bindings[one.ref] = { status: one.entry?.status ?? unreached, output: one.entry?.output ?? {} };
+    bindings[one.ref] =
+      fate(context, one) === 'live'
+        ? { status: 'IN_PROGRESS', output: {} }
+        : { status: one.entry?.status ?? 'SKIPPED', output: one.entry?.output ?? {} };
   }
   return bindings;
 };

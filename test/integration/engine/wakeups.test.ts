@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useCluster } from '../../support/engine.ts';
-import { createGate, SimulatedCrash, withTx } from '../../support/faults.ts';
+import { createGate, type Life, mortal, SimulatedCrash, withTx } from '../../support/faults.ts';
 import { leftovers, violations } from '../../support/invariants.ts';
 import { endsOf, eventsOf, ofType, registerWorkflow, startRun, startRuns, statusOf } from '../../support/runs.ts';
 import { leaseFrom, reportAll, reportOf, reportOne } from '../../support/workers.ts';
@@ -8,14 +8,7 @@ import { chain, fanOut } from './definitions.ts';
 import { everythingStored, whenBlocked } from './given.ts';
 
 const beforeCommit = createGate();
-const crash = { armed: false, happened: false };
-
-/** The process of a server dies before it commits a pass: nothing that it would do afterwards is done either. */
-const dieBeforeCommit = () => {
-  if (!crash.armed) return;
-  crash.happened = true;
-  throw new SimulatedCrash('the process is gone');
-};
+const life: Life = { isDead: false };
 
 describe('a wakeup', () => {
   const { at, cluster } = useCluster(
@@ -30,17 +23,7 @@ describe('a wakeup', () => {
         })),
     },
     {},
-    {
-      faults: (engine) => ({
-        ...withTx(engine, (tx) => ({
-          appendEvents: async (events) => {
-            await tx.appendEvents(events);
-            dieBeforeCommit();
-          },
-        })),
-        ...{},
-      }),
-    },
+    { faults: (engine) => mortal(engine, life) },
   );
 
   const givenTwoBranches = async (name: string) => {
@@ -99,39 +82,39 @@ describe('a wakeup', () => {
     expect(await statusOf(at(1), id)).toBe('COMPLETED');
   });
 
-  it('is back when the process that claimed it dies before the commit', async () => {
-    await registerWorkflow(at(1), chain('crashed', 1));
-    const ids = await startRuns(at(1), 'crashed', 3);
-    const tasks = await leaseFrom(at(1), ['crashed'], { count: 3 });
-    expect(
-      await reportAll(
-        at(1),
-        tasks.map((task) => reportOf(task)),
-      ),
-    ).toEqual(Array(3).fill('settled'));
-    const before = await everythingStored(cluster().observer);
-    const claim = await diesInPass();
-    expect(claim).toBeInstanceOf(SimulatedCrash);
-    expect(await everythingStored(cluster().observer)).toBe(before);
-    expect(await at(1).evaluateAll()).toBe(3);
-    expect(await endsOf(at(1), ids)).toEqual({ COMPLETED: 3 });
-  });
-
-  const diesInPass = async (): Promise<unknown> => {
-    crash.armed = true;
-    try {
-      // A pass in one transaction of its own: what the process would do after its death is not looked at.
-      return await at(2).engine.transaction(async (tx) => {
-        const { heads } = await tx.claimEvaluations(100);
-        expect(heads).toHaveLength(3);
-        await tx.appendEvents([]);
-      });
-    } catch (error) {
-      return error;
-    } finally {
-      crash.armed = false;
-    }
-  };
+  it.each(['claimEvaluations', 'readEvents', 'readOutcomes', 'appendEvents', 'closeTasks', 'enqueueTasks'] as const)(
+    'is back when the process that claimed it dies after %s, and nothing else of the pass is there',
+    async (step) => {
+      const name = `dies_after_${step}`;
+      await registerWorkflow(at(1), chain(name, 2));
+      const ids = await startRuns(at(2), name, 3);
+      const tasks = await leaseFrom(at(1), [name], { count: 3 });
+      expect(
+        await reportAll(
+          at(1),
+          tasks.map((task) => reportOf(task)),
+        ),
+      ).toEqual(Array(3).fill('settled'));
+      const before = await everythingStored(cluster().observer);
+      life.diesAfter = step;
+      await expect(at(2).evaluator.runOnce()).rejects.toThrow(SimulatedCrash);
+      expect(await everythingStored(cluster().observer)).toBe(before);
+      // The server comes to life again with all it had in memory, which must not be what its dead pass made of it.
+      delete life.diesAfter;
+      life.isDead = false;
+      expect(await at(2).evaluateAll()).toBe(3);
+      const rest = await leaseFrom(at(1), [name], { count: 3 });
+      expect(
+        await reportAll(
+          at(1),
+          rest.map((task) => reportOf(task)),
+        ),
+      ).toEqual(Array(3).fill('settled'));
+      expect(await at(2).evaluateAll()).toBe(3);
+      expect(await endsOf(at(1), ids)).toEqual({ COMPLETED: 3 });
+      expect(await violations(cluster().observer, at(1).definitions)).toEqual([]);
+    },
+  );
 
   it('too many changes nothing: redundant passes are free', async () => {
     await registerWorkflow(at(1), fanOut('redundant', 3, 2));
