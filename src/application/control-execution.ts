@@ -10,7 +10,7 @@ import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
-import { type Evaluator, foldLog } from './evaluate-executions.ts';
+import { claimRun, type Evaluator, foldLog } from './evaluate-executions.ts';
 import { OwedWork } from './owed.ts';
 import type { Outcome, SignalCall } from './use-cases.ts';
 
@@ -88,7 +88,7 @@ export class ControlExecution {
 
   private async derive(tx: EngineTx, executionId: ExecutionId): Promise<Readonly<{ owed: OwedWork; missing: number }>> {
     const owed = new OwedWork();
-    const locked = await tx.claimEvaluationsOf([executionId]);
+    const locked = await claimRun(tx, executionId);
     const head = locked.heads[0];
     if (head === undefined) return { owed, missing: 0 };
     const state = emptyState(executionId, await this.deps.plans.planOf(head.definitionHash, tx));

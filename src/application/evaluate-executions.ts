@@ -73,7 +73,7 @@ export class Evaluator {
    */
   async request(executionId: ExecutionId, request: ExecutionRequest): Promise<Rejection | 'accepted' | undefined> {
     const pass = await this.deps.engine.transaction(async (tx) => {
-      const locked = await tx.claimEvaluationsOf([executionId]);
+      const locked = await claimRun(tx, executionId);
       return this.pass(tx, locked, new Map([[executionId, request]]));
     });
     this.committed(pass);
@@ -86,7 +86,7 @@ export class Evaluator {
     for (const id of ids) {
       try {
         const pass = await this.deps.engine.transaction(async (tx) =>
-          this.pass(tx, await tx.claimEvaluationsOf([id]), new Map()),
+          this.pass(tx, await claimRun(tx, id), new Map()),
         );
         this.committed(pass);
         this.failures.delete(id);
@@ -163,6 +163,16 @@ export class Evaluator {
     return states;
   }
 }
+
+/**
+ * Claims a run that may have no decide row: one is made first, so that there is a row to hold. A report that comes from
+ * now on waits for this pass; without the row it would leave its outcome behind our reading, and a pass that ends the run
+ * would throw away what a worker was told was accepted.
+ */
+export const claimRun = async (tx: EngineTx, executionId: ExecutionId): Promise<LockedExecutions> => {
+  await tx.requestEvaluations([executionId]);
+  return tx.claimEvaluationsOf([executionId]);
+};
 
 const isCached = (state: ExecutionState): boolean =>
   state.lifecycle.status !== 'NEW' && !isClosedExecution(state.lifecycle.status);

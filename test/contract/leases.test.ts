@@ -6,7 +6,6 @@ import {
   givenExecution,
   givenLeasedTask,
   givenTask,
-  heartbeat,
   ids,
   inTx,
   lease,

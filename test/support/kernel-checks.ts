@@ -43,19 +43,19 @@ export const checkAll = (run: Driven, before: number, accepted: readonly Workflo
 
 const checkFold = (run: Driven, before: number): void => {
   const kept = snapshot(run.state);
-  const folded = foldOf(run, run.log);
-  must(snapshot(folded) === kept, 'the log folded from scratch is the state that was kept', () => [
-    JSON.parse(snapshot(folded)),
-    JSON.parse(kept),
-  ]);
   const early = foldOf(run, run.log.slice(0, before));
   const untouched = snapshot(early);
   const late = evolve(
     early,
     run.log.slice(before).map(({ event }) => event),
   );
-  must(snapshot(late) === kept, 'evolve(s, a ++ b) = evolve(evolve(s, a), b)', () => [JSON.parse(snapshot(late))]);
+  must(snapshot(late) === kept, 'evolve(s, a ++ b) = evolve(evolve(s, a), b)', () => [
+    JSON.parse(snapshot(late)),
+    JSON.parse(kept),
+  ]);
   must(snapshot(early) === untouched, 'evolve leaves the given state as it was', () => []);
+  const folded = snapshot(foldOf(run, run.log));
+  must(folded === kept, 'the log folded from scratch is the state that was kept', () => JSON.parse(folded));
 };
 
 const checkFixedPoint = (run: Driven): void => {

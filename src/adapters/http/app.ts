@@ -17,7 +17,7 @@ import { sendEmpty, sendJson } from './send.ts';
 import { type Door, serveRoute } from './serve-route.ts';
 import { StreamSlots } from './stream-slots.ts';
 
-export type HttpLog = Pick<Logger, 'info' | 'warn' | 'error'>;
+export type HttpLog = Pick<Logger, 'debug' | 'warn' | 'error'>;
 
 export type HttpAppOptions = Readonly<{
   useCases: UseCases;
@@ -79,7 +79,8 @@ const openExchange = (exchanges: Exchanges, limits: HttpLimits, log: HttpLog): R
 const logExchange = (log: HttpLog, request: IncomingMessage, exchange: Exchange): void => {
   const { requestId, route, response, startedAtMs } = exchange;
   const status = response.writableFinished ? response.statusCode : undefined;
-  log.info(
+  // One line a poll would drown everything else: requests are told of at debug.
+  log.debug(
     { requestId, method: request.method, route, status, durationMs: performance.now() - startedAtMs },
     'request',
   );

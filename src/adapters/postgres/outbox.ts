@@ -52,16 +52,16 @@ export const putMessages = async (session: Session, messages: readonly Owed<Publ
 };
 
 /**
- * The oldest message of each ordering key: while it waits to be tried again or is in somebody's hands, its followers wait
+ * The oldest message of each ordering key: while it waits to be tried again or is in other hands, its followers wait
  * with it. Messages of one key are put under the lock of one run, so their ids have the order of their commits.
  */
 export const claimMessages = async (
   session: Session,
   limit: number,
   holdMs: number,
-): Promise<readonly OutboxMessage[]> => {
-  const claimed = await session.rows(claim`
-    with heads as (
+): Promise<readonly OutboxMessage[]> =>
+  session.rows(claim`
+    with picked as (
       select o.id
       from outbox_events o
       where o.dead_at is null and o.available_at <= (select clock_timestamp())
@@ -73,14 +73,16 @@ export const claimMessages = async (
       order by o.id
       limit ${limit}::bigint
       for update of o skip locked
+    ), held as (
+      update outbox_events o
+      set available_at = clock_timestamp() + ${holdMs}::bigint * interval '1 millisecond'
+      from picked
+      where o.id = picked.id
+      returning o.*
     )
-    update outbox_events o
-    set available_at = clock_timestamp() + ${holdMs}::bigint * interval '1 millisecond'
-    from heads where o.id = heads.id
-    returning o.id::text, o.namespace, o.workflow_id as execution_id, o.topic, o.dedup_key, o.ordering_key, o.payload,
-      o.attempts`);
-  return claimed.toSorted((a, b) => Number(a.id) - Number(b.id));
-};
+    select id::text, namespace, workflow_id as execution_id, topic, dedup_key, ordering_key, payload, attempts
+    from held
+    order by held.id`);
 
 export const markDelivered = async (session: Session, ids: readonly string[]): Promise<void> => {
   if (ids.length === 0) return;

@@ -166,16 +166,17 @@ export const settleTasks = async (
   reports: readonly TaskReport[],
 ): Promise<readonly ReportOutcome[]> => {
   const scope = namespace ?? null;
-  const first = new Map<string, TaskReport>();
-  for (const report of reports) if (!first.has(keyOf(report))) first.set(keyOf(report), report);
-  const rows = reportRows([...first.values()]);
+  const places = new Map<string, number>();
+  for (const [place, report] of reports.entries()) if (!places.has(keyOf(report))) places.set(keyOf(report), place);
+  const isFirst = (report: TaskReport, place: number) => places.get(keyOf(report)) === place;
+  const rows = reportRows(reports.filter(isFirst));
   const wanted = rows.length > 0 && (await requestPasses(session, scope, rows));
   const settled = wanted ? await setOutcomes(session, scope, rows) : new Set<string>();
-  const isSettled = (report: TaskReport) => settled.has(keyOf(report)) && first.get(keyOf(report)) === report;
-  const others = reports.filter((report) => !isSettled(report));
+  const isSettled = (report: TaskReport, place: number) => isFirst(report, place) && settled.has(keyOf(report));
+  const others = reports.filter((report, place) => !isSettled(report, place));
   const stored = others.length === 0 ? new Map<string, StoredReport>() : await storedReports(session, others);
-  return reports.map((report) => {
-    if (isSettled(report)) return 'settled';
+  return reports.map((report, place) => {
+    if (isSettled(report, place)) return 'settled';
     return isRepetition(report, stored.get(keyOf(report)), scope) ? 'repeated' : 'leaseLost';
   });
 };

@@ -61,7 +61,7 @@ export const startFixture = async ({ access, limits, overrides }: FixtureOptions
   const useCases = await fakeUseCases(overrides);
   const logLines: LogLine[] = [];
   const log = {
-    info: capture(logLines, 'info'),
+    debug: capture(logLines, 'debug'),
     warn: capture(logLines, 'warn'),
     error: capture(logLines, 'error'),
   };
