@@ -85,9 +85,7 @@ export class Evaluator {
   private async evaluateAlone(ids: readonly ExecutionId[]): Promise<void> {
     for (const id of ids) {
       try {
-        const pass = await this.deps.engine.transaction(async (tx) =>
-          this.pass(tx, await claimRun(tx, id), new Map()),
-        );
+        const pass = await this.deps.engine.transaction(async (tx) => this.pass(tx, await claimRun(tx, id), new Map()));
         this.committed(pass);
         this.failures.delete(id);
       } catch (error) {

@@ -21,6 +21,8 @@ export type LeaseDeps = Readonly<{
 /** Polls that one transaction answers, and how many such transactions run at a time. */
 const LEASE_BATCH_MAX = 50;
 const LEASE_FLIGHTS_MAX = 2;
+/** Leases that may end before the watch over them looks again by itself. */
+const SHORT_LEASE_MS = 1_000;
 /** Polls parked at a time in one process. */
 export const PARKED_POLLS_MAX = 20_000;
 
@@ -55,7 +57,12 @@ export class LeaseTasks {
       for (;;) {
         woken = false;
         const tasks = await this.leaseOnce(call);
-        if (tasks.length > 0) return this.handOver(call, tasks);
+        if (tasks.length > 0) {
+          // The watch over expired leases sleeps until the next it knows of: a short one has to tell it.
+          if (tasks.some((task) => task.leaseExpiresAt - task.startedAt <= SHORT_LEASE_MS))
+            this.deps.wake.publish(['timers']);
+          return this.handOver(call, tasks);
+        }
         const leftMs = deadline - performance.now();
         if (leftMs <= 0 || call.signal.aborted) return ok([]);
         if (this.parked >= PARKED_POLLS_MAX) {

@@ -13,6 +13,8 @@ export type LoopOptions = Readonly<{
   onError: (name: string, error: unknown) => void;
 }>;
 
+/** What is due and cannot be taken right now, because another holds it, must not spin the loop. */
+const SLEEP_MS_MIN = 5;
 const ERROR_BACKOFF_BASE_MS = 100;
 const ERROR_BACKOFF_MAX_MS = 5_000;
 
@@ -78,7 +80,7 @@ export class Loop {
   private async sleep(): Promise<void> {
     const dueMs = await this.dueMs();
     if (this.woken || this.stopped) return;
-    const ms = Math.max(0, Math.min(dueMs ?? this.options.idleMs, this.options.idleMs));
+    const ms = Math.max(SLEEP_MS_MIN, Math.min(dueMs ?? this.options.idleMs, this.options.idleMs));
     await firstValueFrom(merge(timer(ms), this.wakes, this.stopping).pipe(take(1)));
   }
 

@@ -50,7 +50,10 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
     engine,
     new Map([['start-failure-workflow', failureWorkflowHandler(c.resolve(TOKENS.start))]]),
     (messageId, reason, dead) =>
-      log.warn({ messageId, reason, dead }, dead ? 'a message is a dead letter' : 'a delivery failed and is tried again'),
+      log.warn(
+        { messageId, reason, dead },
+        dead ? 'a message is a dead letter' : 'a delivery failed and is tried again',
+      ),
   );
   const evaluations = Array.from(
     { length: EVALUATION_LOOPS },
@@ -76,7 +79,10 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
 const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unknown>): readonly Loop[] => {
   const engine = c.resolve(TOKENS.engine);
   const wake = c.resolve(TOKENS.wake);
-  const timers = new FireTimers(engine, c.resolve(TOKENS.evaluator), wake);
+  const log = c.resolve(TOKENS.log);
+  const timers = new FireTimers(engine, c.resolve(TOKENS.evaluator), wake, (executionId, error) =>
+    log.error({ executionId, err: error }, 'a deadline could not be handled and is tried again'),
+  );
   const leases = new ReclaimLeases(engine, wake);
   const base = { onError: onError(c) };
   return [

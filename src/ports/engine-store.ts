@@ -219,6 +219,8 @@ export interface EngineTx extends DefinitionReads {
   fireTimers(limit: number): Promise<FiredTimers>;
   /** Removes timers that a use case has dealt with under the execution lock. */
   dropTimers(timers: readonly DueTimer[]): Promise<void>;
+  /** Puts off timers whose handling failed, so that they keep nobody else's from firing. */
+  postponeTimers(timers: readonly DueTimer[], delayMs: number): Promise<void>;
 
   /**
    * Takes up to `limit` deliverable messages in hand, oldest first, one per ordering key. They are delivered outside the

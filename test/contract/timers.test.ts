@@ -174,6 +174,18 @@ describe.each(harnesses)('timers over $name', (harness) => {
     expect((await fire()).underLock).toEqual([]);
   });
 
+  it('fires a postponed timer after the delay, and not before', async () => {
+    const executionId = await givenExecution(open());
+    await arm(executionId, RUN, 'EXECUTION', 0);
+    await open().advance(1);
+    const { underLock } = await fire();
+    expect(underLock).toHaveLength(1);
+    await inTx(open().engine, (tx) => tx.postponeTimers(underLock, 60_000));
+    expect((await fire()).underLock).toEqual([]);
+    await open().advance(60_001);
+    expect((await fire()).underLock).toEqual(underLock);
+  });
+
   it('of a run is dropped without the timers of its tasks', async () => {
     const { executionId } = await givenTimer('WAIT');
     await arm(executionId, RUN, 'EXECUTION');

@@ -10,7 +10,9 @@ import { type Named, type Program, programs } from '../support/programs.ts';
 /** Steps in which anything may happen; after them everything is completed. */
 const CHAOS_STEPS = 40;
 const STEPS_MAX = 2_000;
-const TIMEOUT_MS = 180_000;
+/** More of them when asked for: `PROPERTY_RUNS=5000 vitest run --project pure test/property/kernel.test.ts`. */
+const RUNS = { numRuns: Number(process.env.PROPERTY_RUNS ?? 150) };
+const TIMEOUT_MS = 1_000 * Math.max(180, RUNS.numRuns);
 
 const counted = (task: OpenTask): JsonObject => {
   const { n } = task.input as { n?: number | null };
@@ -107,7 +109,7 @@ describe('the kernel, over random programs and histories (every step is checked 
         expect([...run.completed()].sort()).toEqual([...expected.completed].sort());
         expect(run.output).toEqual(Object.fromEntries(expected.counts));
       });
-      fc.assert(property, { numRuns: 150 });
+      fc.assert(property, RUNS);
     },
     TIMEOUT_MS,
   );
@@ -122,7 +124,7 @@ describe('the kernel, over random programs and histories (every step is checked 
         expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
         expect(run.open()).toEqual([]);
       });
-      fc.assert(property, { numRuns: 150 });
+      fc.assert(property, RUNS);
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,5 @@
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import { addMs } from '../../domain/kernel/brand.ts';
 import type { DueTimer, EngineTx } from '../../ports/engine-store.ts';
 import { setOutcome } from './outcomes.ts';
 import { attemptKey, type TimerRow, timerKey } from './rows.ts';
@@ -50,7 +51,7 @@ const dueTimer = ({ executionId, ref, iteration, attempt, purpose }: TimerRow): 
 /** Deadlines and waits. */
 export const timerWrites = (
   state: MemoryState,
-): Pick<EngineTx, 'armTimers' | 'cancelTimers' | 'fireTimers' | 'dropTimers'> => ({
+): Pick<EngineTx, 'armTimers' | 'cancelTimers' | 'fireTimers' | 'dropTimers' | 'postponeTimers'> => ({
   armTimers: async (armed) => {
     for (const { executionId, item } of armed) {
       const { ref, iteration, attempt, purpose, fireAt, alertOnly } = item;
@@ -75,6 +76,13 @@ export const timerWrites = (
       // One that was armed anew meanwhile is not the one that was dealt with.
       const armed = state.tables.timers.get(timerKey(timer));
       if (armed !== undefined && armed.fireAt <= now) dropTimer(state, timer);
+    }
+  },
+  postponeTimers: async (timers, delayMs) => {
+    const now = state.now();
+    for (const timer of timers) {
+      const armed = state.tables.timers.get(timerKey(timer));
+      if (armed !== undefined && armed.fireAt <= now) armTimer(state, { ...armed, fireAt: addMs(now, delayMs) });
     }
   },
 });

@@ -12,6 +12,7 @@ const timerRow = z.object({ executionId, ref: text, iteration: count, attempt: c
 const peekTimers = prepared('timers_peek_due', timerRow);
 const peekTimersUnderLock = prepared('timers_peek_under_lock', timerRow.extend({ isVoid: z.boolean() }));
 const fire = prepared('timers_fire', z.object({ executionId }));
+const postpone = preparedCommand('timers_postpone');
 const dropFired = preparedCommand('timers_drop_fired');
 
 const distinct = (rows: readonly Readonly<{ executionId: ExecutionId }>[]): readonly ExecutionId[] => [
@@ -104,6 +105,26 @@ export const dropTimers = async (session: Session, due: readonly DueTimer[]): Pr
       for update of timers
     )
     delete from timers using locked
+    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
+      and timers.attempt = locked.attempt and timers.purpose = locked.purpose
+      and timers.fire_at <= clock_timestamp()`);
+};
+
+export const postponeTimers = async (session: Session, due: readonly DueTimer[], delayMs: number): Promise<void> => {
+  if (due.length === 0) return;
+  await session.run(postpone`
+    with locked as (
+      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
+      from json_to_recordset(${timerKeys(due)}::json) as r (
+        workflow_id uuid, ref text, iteration integer, attempt integer, purpose text
+      )
+      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
+        and timers.attempt = r.attempt and timers.purpose = r.purpose
+      order by 1, 2, 3, 4, 5
+      for update of timers
+    )
+    update timers set fire_at = clock_timestamp() + ${delayMs}::bigint * interval '1 millisecond'
+    from locked
     where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
       and timers.attempt = locked.attempt and timers.purpose = locked.purpose
       and timers.fire_at <= clock_timestamp()`);

@@ -3,7 +3,7 @@ import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-store.ts';
 import type { Database, Session } from './database.ts';
-import { dropTimers, expireLeases, fireTimers } from './deadlines.ts';
+import { dropTimers, expireLeases, fireTimers, postponeTimers } from './deadlines.ts';
 import { claimEvaluations, claimEvaluationsOf, parkEvaluation, requestEvaluations } from './decide-queue.ts';
 import { findBundles } from './definition-bundles.ts';
 import { appendEvents, readEvents } from './event-log.ts';
@@ -63,6 +63,7 @@ const engineTx = (session: Session): EngineTx => ({
   expireLeases: (limit) => expireLeases(session, limit),
   fireTimers: (limit) => fireTimers(session, limit),
   dropTimers: (timers) => dropTimers(session, timers),
+  postponeTimers: (timers, delayMs) => postponeTimers(session, timers, delayMs),
   claimMessages: (limit, holdMs) => claimMessages(session, limit, holdMs),
   markDelivered: (ids) => markDelivered(session, ids),
   markFailed: (failures) => markFailed(session, failures),

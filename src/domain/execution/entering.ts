@@ -1,5 +1,6 @@
 import type { PlanNode } from '../definition/plan.ts';
-import { addMs, type Instant } from '../kernel/brand.ts';
+import type { Instant } from '../kernel/brand.ts';
+import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
 import type { TaskSlot, WorkflowEvent } from './events.ts';
@@ -69,7 +70,8 @@ const dispatched = (
   step: Extract<Step, { kind: 'dispatch' }>,
   previous: TaskEntry | undefined,
 ): WorkflowEvent => {
-  const visibleAt = previous?.phase.kind === 'awaitingRetry' ? previous.phase.visibleAt : addMs(now, node.startDelayMs);
+  const visibleAt =
+    previous?.phase.kind === 'awaitingRetry' ? previous.phase.visibleAt : addDuration(now, node.startDelayMs);
   return {
     type: 'TaskScheduled',
     at: now,
@@ -82,6 +84,6 @@ const dispatched = (
     visibleAt: visibleAt > now ? visibleAt : now,
     firstScheduledAt: previous?.firstScheduledAt ?? now,
     ...(step.policy === undefined ? {} : { policy: step.policy }),
-    ...(step.fireAt === undefined ? {} : { fireAt: addMs(step.fireAt, node.startDelayMs) }),
+    ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };

@@ -8,6 +8,10 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Draft = Mutable<Omit<ExecutionView, 'tasks'>> & {
   tasks: Mutable<TaskView>[];
   open: Map<string, Mutable<TaskView>>;
+  /** The last thing told of each task. */
+  last: Map<string, Mutable<TaskView>>;
+  /** Operators that were opened, as opposed to refused: a retry of the run opens them again. */
+  opened: Set<Mutable<TaskView>>;
 };
 
 /**
@@ -19,7 +23,7 @@ export const projectView = (executionId: ExecutionId, log: readonly SequencedEve
   invariant(first?.type === 'ExecutionStarted', `the log of ${executionId} does not begin with its start`);
   const draft = draftOf(executionId, first);
   for (const entry of log.slice(1)) project(draft, entry);
-  const { open: _, ...view } = draft;
+  const { open: _open, last: _last, opened: _opened, ...view } = draft;
   return view;
 };
 
@@ -37,13 +41,19 @@ const draftOf = (executionId: ExecutionId, event: ExecutionStarted): Draft => ({
   startedAt: event.at,
   tasks: [],
   open: new Map(),
+  last: new Map(),
+  opened: new Set(),
   ...(event.correlationId === undefined ? {} : { correlationId: event.correlationId }),
   ...(event.parent === undefined ? {} : { parent: event.parent }),
 });
 
 const add = (draft: Draft, task: Mutable<TaskView>, stays: boolean): void => {
+  const key = keyOf(task);
+  const before = draft.last.get(key);
+  if (before !== undefined) before.retried = true;
+  draft.last.set(key, task);
   draft.tasks.push(task);
-  if (stays) draft.open.set(keyOf(task), task);
+  if (stays) draft.open.set(key, task);
 };
 
 const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
@@ -81,7 +91,9 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
       );
     case 'OperatorOpened': {
       const { endedAt: _, ...view } = instantView(draft, seq, event);
-      return add(draft, { ...view, type: event.operator, status: 'IN_PROGRESS' }, true);
+      const task: Mutable<TaskView> = { ...view, type: event.operator, status: 'IN_PROGRESS' };
+      draft.opened.add(task);
+      return add(draft, task, true);
     }
     case 'OperatorClosed':
       return settle(draft, keyOf(event), event.at, { status: event.status, output: event.output, ...reasonOf(event) });
@@ -109,6 +121,9 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
 const reasonOf = (event: Readonly<{ reason?: string }>): { reason?: string } =>
   event.reason === undefined ? {} : { reason: event.reason };
 
+/** Nobody leases a waiting task: it is in progress from the first. */
+const isWaiting = ({ taskType }: TaskScheduled): boolean => taskType === 'WAIT' || taskType === 'YIELD';
+
 const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable<TaskView> => ({
   taskId: taskIdOf(draft.executionId, seq),
   ref: event.ref,
@@ -116,7 +131,7 @@ const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable
   attempt: event.attempt,
   type: event.taskType,
   taskName: event.taskName,
-  status: event.fireAt === undefined ? 'SCHEDULED' : 'IN_PROGRESS',
+  status: isWaiting(event) ? 'IN_PROGRESS' : 'SCHEDULED',
   queue: event.queue,
   input: event.input,
   scheduledAt: event.at,
@@ -167,18 +182,15 @@ const closeExecution = (draft: Draft, event: Extract<SequencedEvent['event'], { 
   if (event.failedTask !== undefined) draft.failedTask = event.failedTask;
 };
 
-/** Joins and loops that the end canceled wait again; attempts get facts of their own. */
+/** Joins and loops that failed, or that the end canceled, wait again; all else is told by facts of its own. */
 const reopenExecution = (draft: Draft): void => {
   draft.status = 'RUNNING';
   for (const field of ['output', 'endedAt', 'reason', 'failedTask'] as const) delete draft[field];
-  for (const task of draft.tasks) {
-    const isOperator =
-      task.queue === undefined &&
-      (task.status === 'CANCELED' || task.status === 'FAILED' || task.status === 'FAILED_WITH_TERMINAL_ERROR');
-    if (!isOperator || !['JOIN', 'EXCLUSIVE_JOIN', 'DO_WHILE'].includes(task.type)) continue;
+  for (const task of draft.opened) {
+    if (task.status !== 'CANCELED' && task.status !== 'FAILED' && task.status !== 'FAILED_WITH_TERMINAL_ERROR')
+      continue;
     task.status = 'IN_PROGRESS';
-    delete task.endedAt;
-    delete task.reason;
+    for (const field of ['output', 'endedAt', 'reason'] as const) delete task[field];
     draft.open.set(keyOf(task), task);
   }
 };

@@ -1,5 +1,6 @@
 import type { TaskPolicy } from '../definition/task-definition.ts';
-import { addMs, type Instant } from '../kernel/brand.ts';
+import type { Instant } from '../kernel/brand.ts';
+import { addDuration } from '../kernel/time.ts';
 
 /**
  * Milliseconds before retry number `n` (from 1). FIXED d; LINEAR d·f·n; EXPONENTIAL d·f^(n−1). The cap holds before and
@@ -42,5 +43,5 @@ export const nextAttemptAt = (
   if (n > policy.retryCount) return undefined;
   const reason = failed.reason ?? '';
   if (policy.nonRetryableErrors.some((text) => text !== '' && reason.includes(text))) return undefined;
-  return addMs(now, retryDelayMs(policy, n, chance));
+  return addDuration(now, retryDelayMs(policy, n, chance));
 };

@@ -1,6 +1,6 @@
-import { addMs, type Instant } from '../kernel/brand.ts';
+import type { Instant } from '../kernel/brand.ts';
 import type { JsonValue } from '../kernel/json.ts';
-import { parseDuration, parseUntil } from '../kernel/time.ts';
+import { addDuration, parseDuration, parseUntil } from '../kernel/time.ts';
 import { resolvedInput, type Step, type TaskSemantics } from './task-semantics.ts';
 
 const isGiven = (value: JsonValue | undefined): value is JsonValue =>
@@ -21,7 +21,7 @@ const untilTime = (input: JsonValue, value: JsonValue, taskName: string): Step =
 const forDuration = (input: JsonValue, value: JsonValue, taskName: string, now: Instant): Step => {
   const duration = typeof value === 'string' || typeof value === 'number' ? parseDuration(value) : undefined;
   if (duration?.ok !== true) return refuse(input, 'duration', value);
-  return { kind: 'dispatch', input, taskName, fireAt: addMs(now, duration.value) };
+  return { kind: 'dispatch', input, taskName, fireAt: addDuration(now, duration.value) };
 };
 
 /** Ends by the clock (duration, until) or, with neither, by a signal. */

@@ -8,7 +8,7 @@ import type { JsonValue } from '../../../../src/domain/kernel/json.ts';
 import { fakeUseCases, type Overrides } from './fake-use-cases.ts';
 import { NAMESPACE } from './samples.ts';
 
-export type LogLine = Readonly<{ level: 'info' | 'warn' | 'error'; fields: Readonly<Record<string, unknown>> }>;
+export type LogLine = Readonly<{ level: 'debug' | 'warn' | 'error'; fields: Readonly<Record<string, unknown>> }>;
 
 export type Fixture = Readonly<{
   server: HttpServer;
