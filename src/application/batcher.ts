@@ -10,6 +10,7 @@ export class Batcher<I, O> {
   private waiting: Waiting<I, O>[] = [];
   private inFlight = 0;
   private readonly inFlightMax: number;
+  private readonly groupOf: (item: I) => string;
 
   constructor(options: {
     run: (items: readonly I[]) => Promise<readonly O[]>;
@@ -17,10 +18,13 @@ export class Batcher<I, O> {
     sizeMax: number;
     /** Transactions at a time. */
     inFlightMax: number;
+    /** Calls of different groups never share a transaction; absent: all are of one. */
+    groupOf?: (item: I) => string;
   }) {
     this.run = options.run;
     this.sizeMax = options.sizeMax;
     this.inFlightMax = options.inFlightMax;
+    this.groupOf = options.groupOf ?? (() => '');
   }
 
   submit(item: I): Promise<O> {
@@ -32,10 +36,24 @@ export class Batcher<I, O> {
 
   private pump(): void {
     while (this.waiting.length > 0 && this.inFlight < this.inFlightMax) {
-      const batch = this.waiting.splice(0, this.sizeMax);
+      const batch = this.take();
       this.inFlight += 1;
       void this.flush(batch);
     }
+  }
+
+  /** The call that has waited longest, and what may go with it. */
+  private take(): readonly Waiting<I, O>[] {
+    const [first] = this.waiting;
+    const group = first === undefined ? '' : this.groupOf(first.item);
+    const batch: Waiting<I, O>[] = [];
+    const rest: Waiting<I, O>[] = [];
+    for (const entry of this.waiting) {
+      if (batch.length < this.sizeMax && this.groupOf(entry.item) === group) batch.push(entry);
+      else rest.push(entry);
+    }
+    this.waiting = rest;
+    return batch;
   }
 
   private async flush(batch: readonly Waiting<I, O>[]): Promise<void> {

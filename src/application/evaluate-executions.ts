@@ -87,7 +87,6 @@ export class Evaluator {
       try {
         const pass = await this.deps.engine.transaction(async (tx) => this.pass(tx, await claimRun(tx, id), new Map()));
         this.committed(pass);
-        this.failures.delete(id);
       } catch (error) {
         await this.park(id, error);
       }
@@ -137,7 +136,10 @@ export class Evaluator {
 
   /** 8: the transaction has committed; now the cache may know it and the waiters may hear of it. */
   private committed(pass: Pass): void {
-    for (const state of pass.states) if (isCached(state)) this.deps.cache.put(state);
+    for (const state of pass.states) {
+      if (isCached(state)) this.deps.cache.put(state);
+      this.failures.delete(state.executionId);
+    }
     this.deps.wake.publish(pass.owed.topics());
     this.deps.delayed.schedule(pass.owed.laterTopics(pass.locked.now), pass.locked.now);
   }

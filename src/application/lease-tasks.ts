@@ -41,6 +41,8 @@ export class LeaseTasks {
       run: (requests) => this.leaseAll(requests),
       sizeMax: LEASE_BATCH_MAX,
       inFlightMax: LEASE_FLIGHTS_MAX,
+      // In one transaction for several queues their limits would be locked in the order of the polls: a deadlock.
+      groupOf: ({ namespace, queues }) => `${namespace}/${queues.join(',')}`,
     });
   }
 
@@ -115,12 +117,11 @@ export class LeaseTasks {
   private async leaseAll(requests: readonly LeaseRequest[]): Promise<readonly (readonly LeasedTask[])[]> {
     return this.deps.engine.transaction(async (tx) => {
       const answers: (readonly LeasedTask[])[] = [];
-      // Polls of one queue that find it empty need not look each for itself.
-      const empty = new Set<string>();
+      // All ask for the same queues: once these are empty, the others need not look for themselves.
+      let isEmpty = false;
       for (const request of requests) {
-        const key = `${request.namespace}/${request.queues.join(',')}`;
-        const tasks = empty.has(key) ? [] : await tx.leaseTasks(request);
-        if (tasks.length < request.count) empty.add(key);
+        const tasks: readonly LeasedTask[] = isEmpty ? [] : await tx.leaseTasks(request);
+        isEmpty ||= tasks.length < request.count;
         answers.push(tasks);
       }
       return answers;

@@ -41,6 +41,8 @@ export class ReportTasks {
       run: (reports) => this.settleAll(reports),
       sizeMax: REPORT_BATCH_MAX,
       inFlightMax: REPORT_FLIGHTS_MAX,
+      // Two transactions that take decide rows of several namespaces would have to agree on the order of these.
+      groupOf: ({ namespace }) => namespace,
     });
   }
 
@@ -50,19 +52,15 @@ export class ReportTasks {
     return reports.map((report, index) => answerOf(report, outcomes[index]));
   }
 
-  /** One transaction a namespace: two that take decide rows of several namespaces would have to agree on their order. */
   private async settleAll(reports: readonly NamespacedReport[]): Promise<readonly ReportOutcome[]> {
-    const outcomes: ReportOutcome[] = new Array<ReportOutcome>(reports.length).fill('leaseLost');
-    const byNamespace = Map.groupBy(reports.entries(), ([, entry]) => entry.namespace);
-    for (const [namespace, entries] of byNamespace) {
-      const settled = await this.engine.transaction((tx) =>
-        tx.settleTasks(
-          namespace,
-          entries.map(([, entry]) => entry.report),
-        ),
-      );
-      for (const [position, [index]] of entries.entries()) outcomes[index] = settled[position] ?? 'leaseLost';
-    }
+    const [first] = reports;
+    if (first === undefined) return [];
+    const outcomes = await this.engine.transaction((tx) =>
+      tx.settleTasks(
+        first.namespace,
+        reports.map(({ report }) => report),
+      ),
+    );
     this.wake.publish(['evaluations']);
     return outcomes;
   }

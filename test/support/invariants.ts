@@ -151,6 +151,10 @@ const attemptsHaveNoGaps: Check = (run) => {
   }
   const ended = eventsOf(run, 'TaskClosed').map(attemptKey);
   if (new Set(ended).size < ended.length) problems.push(`6: an attempt was closed twice: ${ended}`);
+  const completed = eventsOf(run, 'TaskClosed')
+    .filter(({ status }) => status === 'COMPLETED')
+    .map(({ ref, iteration }) => `${ref}/${iteration}`);
+  if (new Set(completed).size < completed.length) problems.push(`6: a task was completed twice: ${completed}`);
   return problems;
 };
 

@@ -132,8 +132,9 @@ const checkHistory = (log: readonly SequencedEvent[]): void => {
     must(open || index === 0 || event.type === 'ExecutionRetried', 'nothing follows the end but a retry', () => event);
     if (event.type === 'ExecutionStarted' || event.type === 'ExecutionRetried') open = true;
     if (event.type === 'ExecutionClosed') open = false;
-    if (event.type === 'TaskScheduled' || (event.type === 'TaskRefused' && event.attempt > 1)) {
-      const last = attempts.get(keyOf(event)) ?? 0;
+    if (event.type === 'TaskScheduled' || event.type === 'TaskRefused') {
+      // An operator that was refused has no attempts: a retry of the run enters it as if for the first time.
+      const last = event.type === 'TaskRefused' && event.attempt === 1 ? 0 : (attempts.get(keyOf(event)) ?? 0);
       must(event.attempt === last + 1, 'attempts are numbered from 1 without gaps', () => event);
       attempts.set(keyOf(event), event.attempt);
     }

@@ -6,7 +6,7 @@ import { columnTypes } from './column-types.ts';
 import { withServerSettings } from './connection-url.ts';
 import { DatabaseDefectError } from './database-error.ts';
 import { rowInterceptor } from './row-interceptor.ts';
-import { classifyFailure, translateFailure } from './sqlstate.ts';
+import { classifyFailure, sqlstateOf, translateFailure } from './sqlstate.ts';
 import { preparedCommand, type Statement } from './statement.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -32,6 +32,8 @@ const SESSION_SETTINGS = {
 export type Session = Readonly<{
   rows<Row>(statement: Statement<Row>): Promise<readonly Row[]>;
   row<Row>(statement: Statement<Row>): Promise<Row | undefined>;
+  /** For a statement that always returns a row. */
+  one<Row>(statement: Statement<Row>): Promise<Row>;
   /** Runs a statement for its effect; returns how many rows it touched. */
   run(statement: Statement<unknown>): Promise<number>;
 }>;
@@ -47,6 +49,13 @@ export type Database = Session &
     close(): Promise<void>;
   }>;
 
+export type DatabaseOptions = Readonly<{
+  url: string;
+  /** Connections at most. */
+  poolMax: number;
+  log?: (message: string) => void;
+}>;
+
 type Attempt<T> = Readonly<{ ok: true; value: T } | { ok: false; error: unknown }>;
 
 const BEGIN = preparedCommand('begin')`begin isolation level read committed`;
@@ -59,6 +68,11 @@ const sessionOn = (connection: Pick<DatabasePoolConnection, 'query'>): Session =
   return {
     rows,
     row: async (statement) => (await rows(statement))[0],
+    one: async (statement) => {
+      const [row] = await rows(statement);
+      if (row === undefined) throw new DatabaseDefectError(`statement ${statement.name} returned no row`, {});
+      return row;
+    },
     run: async (statement) => (await connection.query(statement)).rowCount ?? 0,
   };
 };
@@ -99,17 +113,22 @@ const attemptTransaction = async <T>(
   }
 };
 
-const transactionIn = async <T>(pool: DatabasePool, work: (session: Session) => Promise<T>): Promise<T> => {
+const transactionIn = async <T>(
+  pool: DatabasePool,
+  work: (session: Session) => Promise<T>,
+  log: (message: string) => void,
+): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await attemptTransaction(pool, work);
     if (outcome.ok) return outcome.value;
     if (attempt === ATTEMPTS_MAX || classifyFailure(outcome.error) !== 'contention')
       throw translateFailure(outcome.error);
+    log(`a transaction lost a race (${sqlstateOf(outcome.error)}) and runs again`);
     await delay(Math.random() * RETRY_DELAY_MS * 2 ** attempt);
   }
 };
 
-const openPool = async ({ url, poolMax }: Readonly<{ url: string; poolMax: number }>): Promise<DatabasePool> => {
+const openPool = async ({ url, poolMax }: DatabaseOptions): Promise<DatabasePool> => {
   try {
     return await createPool(withServerSettings(url, SESSION_SETTINGS), {
       maxPoolSize: poolMax,
@@ -133,12 +152,14 @@ const openPool = async ({ url, poolMax }: Readonly<{ url: string; poolMax: numbe
 };
 
 /** Opens the pool. Errors: UNAVAILABLE. */
-export async function openDatabase(options: Readonly<{ url: string; poolMax: number }>): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const log = options.log ?? (() => undefined);
   const pool = await openPool(options);
-  // A second connection taken while holding one is how a pool deadlocks, so it is refused instead.
-  const insideTransaction = new AsyncLocalStorage<true>();
+  // A second connection taken while holding one is how a pool deadlocks, so it is refused instead. What was started
+  // inside and goes on after the end of the transaction is free again.
+  const insideTransaction = new AsyncLocalStorage<{ isOpen: boolean }>();
   const refuseNesting = () => {
-    if (insideTransaction.getStore() === true) {
+    if (insideTransaction.getStore()?.isOpen === true) {
       throw new DatabaseDefectError('a transaction is open here already: use its session', {});
     }
   };
@@ -154,10 +175,16 @@ export async function openDatabase(options: Readonly<{ url: string; poolMax: num
   return {
     rows: (statement) => guarded(() => onPool.rows(statement)),
     row: (statement) => guarded(() => onPool.row(statement)),
+    one: (statement) => guarded(() => onPool.one(statement)),
     run: (statement) => guarded(() => onPool.run(statement)),
     transaction: async (work) => {
       refuseNesting();
-      return insideTransaction.run(true, () => transactionIn(pool, work));
+      const scope = { isOpen: true };
+      try {
+        return await insideTransaction.run(scope, () => transactionIn(pool, work, log));
+      } finally {
+        scope.isOpen = false;
+      }
     },
     close: () => pool.end(),
   };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
+import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { LockedExecutions, ParkedEvaluation } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
 import { lockExecutions } from './executions.ts';
@@ -18,7 +18,7 @@ export const inLockOrder = (ids: Iterable<ExecutionId>): readonly ExecutionId[] 
  * earns another pass, and a rollback puts the row back (promise 1). The inner select is an array and so is computed once.
  */
 export const claimEvaluations = async (session: Session, limit: number): Promise<LockedExecutions> => {
-  const row = await session.row(claim`
+  const { now, claimed } = await session.one(claim`
     with claimed as (
       delete from decide_queue where workflow_id = any(array(
         select workflow_id from decide_queue
@@ -30,8 +30,7 @@ export const claimEvaluations = async (session: Session, limit: number): Promise
       returning workflow_id
     )
     select clock_timestamp() as now, array(select workflow_id from claimed) as claimed`);
-  const claimed = row?.claimed ?? [];
-  return claimed.length === 0 ? { now: row?.now ?? (0 as Instant), heads: [] } : lockExecutions(session, claimed);
+  return claimed.length === 0 ? { now, heads: [] } : lockExecutions(session, claimed);
 };
 
 export const claimEvaluationsOf = async (

@@ -70,8 +70,8 @@ const engineTx = (session: Session): EngineTx => ({
 });
 
 const now = async (session: Session): Promise<Instant> => {
-  const row = await session.row(clock`select clock_timestamp() as now`);
-  return row?.now ?? (0 as Instant);
+  const row = await session.one(clock`select clock_timestamp() as now`);
+  return row.now;
 };
 
 const findHead = (session: Session, namespace: Namespace, id: ExecutionId): Promise<ExecutionHead | undefined> =>
@@ -80,8 +80,8 @@ const findHead = (session: Session, namespace: Namespace, id: ExecutionId): Prom
     from workflow_executions where workflow_id = ${id} and namespace = ${namespace}`);
 
 /** The next message is the first one that is at the head of its ordering key: its followers are not due by themselves. */
-const nextDueInMs = async (session: Session): Promise<Awaited<ReturnType<EngineStore['nextDueInMs']>>> => {
-  const row = await session.row(due`
+const nextDueInMs = (session: Session): ReturnType<EngineStore['nextDueInMs']> =>
+  session.one(due`
     select
       case when evaluation is not null then ceil(1000 * extract(epoch from greatest(evaluation - at, '0')))::bigint end as evaluation,
       case when timer is not null then ceil(1000 * extract(epoch from greatest(timer - at, '0')))::bigint end as timer,
@@ -106,8 +106,6 @@ const nextDueInMs = async (session: Session): Promise<Awaited<ReturnType<EngineS
           order by o.available_at limit 1
         ) as message
     ) as next`);
-  return row ?? {};
-};
 
 /** Which of the queues have something to lease: one query for all polls that are parked. */
 const readyQueues = (session: Session, candidates: readonly QueueName[]): Promise<readonly QueueName[]> =>

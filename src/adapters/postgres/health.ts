@@ -45,11 +45,10 @@ const schemaProblems = async (session: Session, hasHistory: boolean): Promise<re
 };
 
 const findProblems = async (session: Session, allowUnsafeDurability: boolean): Promise<readonly string[]> => {
-  const found = await session.row(server`
+  const found = await session.one(server`
     select current_setting('server_version_num')::integer as version,
       current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
       pg_is_in_recovery() as is_standby, to_regclass('schema_migrations') is not null as has_history`);
-  if (found === undefined) return ['the database gave no answer.'];
   const major = Math.floor(found.version / VERSION_UNIT);
   return [
     ...(major < VERSION_MIN ? [`PostgreSQL ${major} is too old: ${VERSION_MIN} or newer is needed.`] : []),

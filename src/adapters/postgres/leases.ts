@@ -239,7 +239,7 @@ export const appendLogs = async (
   const task = parseTaskId(lease.taskId);
   if (task === undefined) return false;
   const rows = lines.map(({ at, line }) => ({ logged_at: timestamp(at), line }));
-  const held = await session.row(log`
+  const { held } = await session.one(log`
     with held as (
       select workflow_id, scheduled_seq, namespace
       from task_queue
@@ -255,5 +255,5 @@ export const appendLogs = async (
       order by r.position
     )
     select count(*) as held from held`);
-  return (held?.held ?? 0) > 0;
+  return held > 0;
 };

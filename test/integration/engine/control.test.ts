@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import { NAMESPACE, useCluster } from '../../support/engine.ts';
+import { eventually } from '../../support/eventually.ts';
 import { violations } from '../../support/invariants.ts';
 import { eventsOf, ofType, registerWorkflow, startRun, statusOf, whenEnded } from '../../support/runs.ts';
 import { leaseFrom, leaseOne, reportAll, reportOf, reportOne, startWorker } from '../../support/workers.ts';
 import { chain, fanOut, step, workflow } from './definitions.ts';
-import { countOf, passDeadlines } from './given.ts';
+import { countOf } from './given.ts';
 
 describe('operator actions', () => {
   const { at, cluster } = useCluster({}, {});
@@ -33,7 +34,7 @@ describe('operator actions', () => {
           type: 'FORK_JOIN',
           forkTasks: [
             [step('paused', 'reported'), step('paused', 'next')],
-            [{ name: 'clock', taskReferenceName: 'clock', type: 'WAIT', inputParameters: { duration: '1 hour' } }],
+            [{ name: 'clock', taskReferenceName: 'clock', type: 'WAIT', inputParameters: { duration: '1 second' } }],
             [{ name: 'signal', taskReferenceName: 'signal', type: 'WAIT', inputParameters: {} }],
           ],
         },
@@ -45,7 +46,7 @@ describe('operator actions', () => {
     expect(await act('pause', id)).toBe('PAUSED');
     expect(await act('pause', id, 1)).toBe('INVALID_STATE');
     expect(await reportOne(at(1), task)).toBe('settled');
-    await passDeadlines(cluster().observer, id);
+    await eventually('the wait is due', async () => (await at(1).engine.nextDueInMs()).timer === 0);
     await at(1).runLoopOnce('deadlines');
     await at(1).evaluateAll();
     const signalled = await at(1).useCases.executions.signal(

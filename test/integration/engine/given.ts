@@ -6,7 +6,26 @@ import { eventually } from '../../support/eventually.ts';
 /** Moves every deadline of a run into the past, as if the time had gone by. */
 export const passDeadlines = async (observer: pg.Client, id: ExecutionId): Promise<void> => {
   await observer.query(
-    `update timers set fire_at = clock_timestamp() - interval '1 millisecond' where workflow_id = $1`,
+    `with armed as (
+      select workflow_id, ref, iteration, attempt, purpose from timers where workflow_id = $1
+      order by workflow_id, ref, iteration, attempt, purpose for update
+    )
+    update timers t set fire_at = clock_timestamp() - interval '1 millisecond'
+    from armed where (t.workflow_id, t.ref, t.iteration, t.attempt, t.purpose)
+      = (armed.workflow_id, armed.ref, armed.iteration, armed.attempt, armed.purpose)`,
+    [id],
+  );
+};
+
+/** Lets every lease of a run expire. */
+export const expireLeases = async (observer: pg.Client, id: ExecutionId): Promise<void> => {
+  await observer.query(
+    `with leased as (
+      select workflow_id, scheduled_seq from task_queue where workflow_id = $1 and lease_token is not null
+      order by workflow_id, scheduled_seq for no key update
+    )
+    update task_queue t set lease_expires_at = clock_timestamp() - interval '1 millisecond'
+    from leased where t.workflow_id = leased.workflow_id and t.scheduled_seq = leased.scheduled_seq`,
     [id],
   );
 };

@@ -41,10 +41,12 @@ describe('the fence of a lease', () => {
     const { taskId, leaseToken } = await leaseOne(one.engine);
     await observer.query('begin');
     await observer.query('update task_queue set lease_token = $1 where workflow_id = $2', [ids.leaseToken(), run]);
-    const beat = two.engine.transaction((tx) => tx.heartbeat(NAMESPACE, [{ taskId, leaseToken, leaseMs: 90_000 }]));
+    const beat = two.engine.transaction((tx) => tx.heartbeat(NAMESPACE, [{ taskId, leaseToken, progress: 'late' }]));
     await whenBlocked(observer);
     await observer.query('commit');
     expect(await beat).toEqual([{ kind: 'leaseLost' }]);
+    const [row] = await one.index.openTasks(NAMESPACE, run);
+    expect(row).not.toHaveProperty('progress');
   });
 
   it('makes a report wait for a pass over its run, and refuses it once the pass closed the attempt', async () => {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensurePartitions, migrate, pendingMigrations } from '../../../src/adapters/postgres/migrate.ts';
 import type { Instant } from '../../../src/domain/kernel/brand.ts';
 import { describeSchema } from './describe-schema.ts';
-import { connect, createEmptyDatabase } from './sessions.ts';
+import { connect, createEmptyDatabase, whenBlocked } from './sessions.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const SNAPSHOT_MAJOR = 18;
@@ -96,7 +96,8 @@ describe('migrating', () => {
     await client.query('select from timers');
     const migration = migrate({ url, directory });
     const other = await connect(url);
-    // While the migration stands in line with its strong lock this waits behind it, but only until that gives up.
+    await whenBlocked(client);
+    // The migration stands in line with its strong lock, and this waits behind it, but only until that gives up.
     await other.query('select from timers');
     await client.query('commit');
     await migration;

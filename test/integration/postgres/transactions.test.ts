@@ -1,6 +1,10 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { startEmbeddedPostgres } from '../../../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { type Database, openDatabase, type Session } from '../../../src/adapters/postgres/database.ts';
 import { composed, count, preparedCommand } from '../../../src/adapters/postgres/statement.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
@@ -11,6 +15,8 @@ const pidOf = async (session: Session): Promise<number> => {
   const row = await session.row(backend`select pg_backend_pid() as pid`);
   return row?.pid ?? 0;
 };
+/** A caller that gets its 503 later than this is not told quickly. */
+const ANSWER_MS_MAX = 3_000;
 const change = composed(z.object({}));
 
 describe('a transaction', () => {
@@ -138,6 +144,16 @@ describe('a transaction', () => {
     await expect(query).rejects.toMatchObject({ code: 'DATABASE_DEFECT' });
   });
 
+  it('does not bind what was started inside and goes on after it', async () => {
+    const ended = Promise.withResolvers<void>();
+    let later: Promise<number> | undefined;
+    await database.transaction(async () => {
+      later = ended.promise.then(() => database.transaction(pidOf));
+    });
+    ended.resolve();
+    expect(await later).toBeGreaterThan(0);
+  });
+
   it('waits for its turn when the pool is in use', async () => {
     const step = barrier();
     const first = database.transaction(() => step.stop());
@@ -160,8 +176,29 @@ describe('a transaction', () => {
 });
 
 describe('a database that is away', () => {
-  it('is unavailable at once', async () => {
+  it('is unavailable at once when it is opened', async () => {
     const opening = openDatabase({ url: 'postgres://nobody:x@127.0.0.1:1/none', poolMax: 1 });
     await expect(opening).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('is unavailable at once while it is down, and works again by itself when it is back', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'rondo-outage-'));
+    await chmod(home, 0o755);
+    const start = () => startEmbeddedPostgres({ home, durable: false, binaries: 'bundled', log: () => undefined });
+    const before = await start();
+    const database = await openDatabase({ url: before.url, poolMax: 4 });
+    expect(await Promise.all([database.transaction(pidOf), database.transaction(pidOf)])).toHaveLength(2);
+    await before.stop();
+    const during = Date.now();
+    await expect(database.transaction(pidOf)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(pidOf(database)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(Date.now() - during).toBeLessThan(ANSWER_MS_MAX);
+    const after = await start();
+    expect(after.url).toBe(before.url);
+    expect(await database.transaction(pidOf)).toBeGreaterThan(0);
+    await database.close();
+    await after.stop();
+    await rm(after.directory, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true });
   });
 });

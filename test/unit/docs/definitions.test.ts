@@ -48,7 +48,7 @@ describe('the examples', () => {
 /** Names of fields in the first column of the tables of a section, and in its list of fields without effect. */
 const fieldsOf = (text: string): readonly string[] => [
   ...tableRows(text).flatMap(([first = '']) => codeIn(first)),
-  ...codeIn(/^Stored and shown[^]*?\n\n/m.exec(text)?.[0] ?? ''),
+  ...codeIn(/^Stored and shown[\s\S]*?\n\n/m.exec(text)?.[0] ?? ''),
 ];
 
 const isUnknown = (problems: readonly Readonly<{ code: string; path: string }>[], name: string): boolean =>
@@ -77,12 +77,7 @@ describe('every field on the page is known to the parser', () => {
     expect(isUnknown(problemsOf(parseTaskDefinition({ name: 't', [name]: true }, 'v1')), name)).toBe(false);
   });
 
-  it('and a field that is not would be found', () => {
+  it('and one that is not would be found', () => {
     expect(isUnknown(problemsOf(parseTaskDefinition({ name: 't', nonsense: true }, 'v1')), 'nonsense')).toBe(true);
-    expect([workflowFields.length, stepFields.length, deadlines.length]).toEqual([
-      expect.any(Number),
-      expect.any(Number),
-      4,
-    ]);
   });
 });
