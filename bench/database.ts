@@ -1,15 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../src/adapters/postgres/migrate.ts';
 
+/** Of the whole server so far. `cpuMs` is undefined where its processes cannot be looked at. */
+export type Counters = Readonly<{ transactions: number; walBytes: number; rows: number; cpuMs: number | undefined }>;
+
 export type BenchDatabase = Readonly<{
   url: string;
   client: pg.Client;
   /** Transactions committed and bytes of WAL written by the whole server so far. */
-  counters(): Promise<Readonly<{ transactions: number; walBytes: number; rows: number }>>;
+  counters(): Promise<Counters>;
   close(): Promise<void>;
 }>;
 
@@ -54,15 +57,57 @@ const setting = async (client: pg.Client, name: string): Promise<string> =>
   (await client.query('select current_setting($1) as value', [name])).rows[0].value;
 
 export const settings = async (client: pg.Client): Promise<Record<string, string>> =>
-  Object.fromEntries(await Promise.all(SETTINGS.map(async (name) => [name, await setting(client, name)])));
+  (await client.query('select name, setting from pg_settings where name = any($1)', [SETTINGS])).rows.reduce(
+    (all, { name, setting: value }) => ({ ...all, [name]: value }),
+    {},
+  );
 
-const counters = async (client: pg.Client) => {
+const counters = async (client: pg.Client): Promise<Counters> => {
   await client.query('select pg_stat_force_next_flush()');
   const { rows } = await client.query(`
     select xact_commit::float8 as transactions, (tup_inserted + tup_updated + tup_deleted)::float8 as rows,
       pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal_bytes
     from pg_stat_database where datname = current_database()`);
-  return { transactions: rows[0].transactions, walBytes: rows[0].wal_bytes, rows: rows[0].rows };
+  const { transactions, wal_bytes: walBytes, rows: changed } = rows[0];
+  return { transactions, walBytes, rows: changed, cpuMs: await serverCpuMs(client) };
+};
+
+const CLOCK_TICK_MS = 10;
+
+/** Processor time of the postmaster, its ended children and those that run (proc(5): utime, stime, cutime, cstime). */
+const serverCpuMs = async (client: pg.Client): Promise<number | undefined> => {
+  const { rows } = await client.query('select pg_backend_pid() as pid');
+  try {
+    const postmaster = statOf(rows[0].pid)[1];
+    if (postmaster === undefined) return undefined;
+    const ended = statOf(postmaster);
+    let ticks = [11, 12, 13, 14].reduce((sum, field) => sum + (ended[field] ?? 0), 0);
+    for (const entry of readdirSync('/proc')) {
+      if (!/^[0-9]+$/.test(entry)) continue;
+      const stat = statIfThere(Number(entry));
+      if (stat?.[1] === postmaster) ticks += (stat[11] ?? 0) + (stat[12] ?? 0);
+    }
+    return ticks * CLOCK_TICK_MS;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The numbers after the name of the program, the parent's pid at index 1. */
+const statOf = (pid: number): readonly number[] => {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+};
+
+const statIfThere = (pid: number): readonly number[] | undefined => {
+  try {
+    return statOf(pid);
+  } catch {
+    return undefined;
+  }
 };
 
 /** Waits until that many runs of the definition have completed, looking every few milliseconds. */

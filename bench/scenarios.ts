@@ -93,6 +93,9 @@ export const inProcessChain = (length: number, runs: number): Scenario => ({
       'rows/task': round((after.rows - before.rows) / tasks, 1),
       'WAL bytes/task': round((after.walBytes - before.walBytes) / tasks, 0),
       'Node CPU ms/task': round((cpu.user + cpu.system) / 1_000 / tasks, 3),
+      ...(before.cpuMs === undefined || after.cpuMs === undefined
+        ? {}
+        : { 'PostgreSQL CPU ms/task': round((after.cpuMs - before.cpuMs) / tasks, 3) }),
     };
   },
 });

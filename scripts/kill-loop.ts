@@ -19,6 +19,7 @@ import { ServerProcess } from '../test/support/server-process.ts';
 
 const ROUND_MS_MAX = 180_000;
 const STEPS_PER_RUN = 3;
+const OUTPUT_CHARS_MAX = 4_000;
 /** The last part of the work is left alone, so that every kill finds some. */
 const KILLED_SHARE = 0.85;
 
@@ -58,7 +59,7 @@ try {
       `round ${round}: ${seconds} s, killed ${victims}, ${report.handled} attempts, ${report.acceptedReports} acknowledged reports, ${report.problems.length} problems\n`,
     );
     if (report.problems.length === 0) continue;
-    process.stdout.write(`${report.problems.join('\n')}\n${server.output}\n`);
+    process.stdout.write(`${report.problems.join('\n')}\n${server.output.slice(-OUTPUT_CHARS_MAX)}\n`);
     process.exitCode = 1;
     break;
   }

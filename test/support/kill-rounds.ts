@@ -30,6 +30,7 @@ const QUEUE = 'killed_step';
 const STEPS = 3;
 const STARTERS = 16;
 const PAUSE_MS = 50;
+const QUIET_MS_MAX = 10_000;
 /** Short, so that attempts whose worker lost the server come back within the round. */
 const LEASE_SECONDS = 3;
 
@@ -146,12 +147,18 @@ const check = async (url: string, keys: readonly string[], acknowledged: Acknowl
   const stores = await createPostgresStores({ url, poolMax: 2 });
   await observer.connect();
   try {
+    // The server goes on looking for work, so a session of its own may be in a transaction at any one moment.
+    const isQuiet = async () => (await leftovers(observer)).length === 0;
+    const left = await eventually('nothing is left', isQuiet, QUIET_MS_MAX).then(
+      () => [],
+      () => leftovers(observer),
+    );
     const runs = await readRuns(observer);
     return [
       ...lostStarts(runs, keys, acknowledged),
       ...lostReports(runs, acknowledged),
       ...(await violations(observer, stores.definitions)),
-      ...(await leftovers(observer)),
+      ...left,
     ];
   } finally {
     await observer.end();

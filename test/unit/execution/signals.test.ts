@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SIGNALS_BUFFERED_MAX } from '../../../src/domain/execution/accept.ts';
 import { dynamicFork, fork, join, loop, simple, switchOn, wait, yieldStep } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -82,5 +83,11 @@ describe('a signal', () => {
     run.pause().complete('b__1').resume();
     expect(run.seen('w__2').output).toEqual({ n: 2 });
     expect(run.open()).toEqual(['b__2']);
+  });
+
+  it('is refused when too many are kept already', () => {
+    const run = new Run({ tasks: [simple('a'), wait('w')] }, { checks: false });
+    for (let kept = 0; kept < SIGNALS_BUFFERED_MAX; kept += 1) expect(run.signal('w')).toBeUndefined();
+    expect(run.signal('w')?.code).toBe('LIMIT_EXCEEDED');
   });
 });

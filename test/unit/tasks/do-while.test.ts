@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { fork, join, loop, loopOverItems, noop, simple, switchOn, terminate } from '../../support/builders.ts';
+import { LOOP_ITERATIONS_VISIBLE_MAX } from '../../../src/domain/execution/scope.ts';
+import {
+  fork,
+  join,
+  loop,
+  loopOverItems,
+  noop,
+  setVariable,
+  simple,
+  switchOn,
+  terminate,
+} from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 describe('DO_WHILE', () => {
@@ -198,5 +209,22 @@ describe('DO_WHILE', () => {
     const pieces = new Run({ tasks: [loop('l', 50, [noop('n')])] }, { eventsMax: 3 });
     expect(whole.status).toBe('COMPLETED');
     expect(pieces.log).toEqual(whole.log);
+  });
+
+  it('fails where the values of its condition do not fit together', () => {
+    const run = new Run({ tasks: [loop('l', '${a.output.n} < 3', [simple('a')])] }).complete('a__1', { n: [1] });
+    expect(run.reason).toContain('The loop condition failed: a list and a number have no order for "<"');
+  });
+
+  it('shows expressions no more than its last hundred iterations while it runs, and gives all at its end', () => {
+    const look = switchOn('s', '${l.output.iteration}', {
+      '150': [simple('look', { inputParameters: { seen: '${l.output}' } })],
+    });
+    const run = new Run({ tasks: [loop('l', 150, [setVariable('v', { n: '${l.output.iteration}' }), look])] });
+    const { seen } = run.task('look__150').input as { seen: Record<string, unknown> };
+    expect(Object.keys(seen)).toHaveLength(LOOP_ITERATIONS_VISIBLE_MAX + 1);
+    expect(seen).toMatchObject({ iteration: 150, '50': { v: { n: 50 } }, '149': { v: { n: 149 } } });
+    run.complete('look__150');
+    expect(Object.keys(run.output)).toHaveLength(151);
   });
 });

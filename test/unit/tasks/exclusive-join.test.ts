@@ -100,4 +100,13 @@ describe('EXCLUSIVE_JOIN', () => {
     run.complete('b2', { n: 1 });
     expect([run.open(), run.seen('x').output]).toEqual([['d'], { n: 1 }]);
   });
+
+  it('and JOIN are refused like any task when their input cannot be evaluated, and entered again by a retry', () => {
+    const inputParameters = { x: '${workflow.${workflow.input.path}}' };
+    for (const last of [exclusiveJoin('x', ['a'], { inputParameters }), join('x', ['a'], { inputParameters })]) {
+      const run = new Run({ tasks: [fork('f', [[simple('a')]]), last] }, { input: { path: 'secrets.key' } });
+      expect([run.status, run.seen('x').status]).toEqual(['FAILED', 'FAILED_WITH_TERMINAL_ERROR']);
+      expect(run.retry().eventsOf('TaskRefused')).toHaveLength(2);
+    }
+  });
 });

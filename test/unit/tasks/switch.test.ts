@@ -76,6 +76,15 @@ describe('SWITCH', () => {
     expect(optional.open()).toEqual(['after']);
   });
 
+  it('is refused where data leads its expression to a secret', () => {
+    const fields = { expression: '${workflow.${workflow.input.path}}' };
+    const run = new Run({ tasks: [switchOn('s', 1, {}, [simple('d')], fields)] }, { input: { path: 'secrets.key' } });
+    expect([run.status, run.seen('s').reason]).toEqual([
+      'FAILED',
+      'The expression failed: data cannot lead to a secret',
+    ]);
+  });
+
   it('does not take what every object has for an input', () => {
     const run = new Run({ tasks: [switchOn('s', 1, { null: [simple('n')] }, [], { expression: 'toString' })] });
     expect(run.open()).toEqual(['n']);
