@@ -28,7 +28,7 @@ const SETTINGS = [
 /** A fresh database with durable settings: the one of DATABASE_URL, else an embedded server of its own. Unsafe settings are refused. */
 export const openBenchDatabase = async (): Promise<BenchDatabase> => {
   const home = mkdtempSync(join(tmpdir(), 'rondo-bench-'));
-  const given = process.env['DATABASE_URL'];
+  const given = process.env.DATABASE_URL;
   const embedded =
     given === undefined
       ? await startEmbeddedPostgres({ home, durable: true, binaries: 'bundled', log: () => undefined })

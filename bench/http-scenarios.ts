@@ -141,7 +141,7 @@ export const httpLatency = (perSecond: number, seconds: number): Scenario => ({
       const sent = performance.now();
       pending.push(
         startRun(call, definition.name, id).then((run) => {
-          startedAt.set(String(run['workflowId']), sent);
+          startedAt.set(String(run.workflowId), sent);
         }),
       );
     }

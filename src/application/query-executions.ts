@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import { projectView } from '../domain/execution/project-view.ts';
+import { skippedTasks } from '../domain/execution/skipped-tasks.ts';
 import { keyOf } from '../domain/execution/task-key.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import { type ExecutionId, type Instant, type Namespace, parseExecutionId } from '../domain/kernel/brand.ts';
@@ -13,6 +14,7 @@ import type { ExecutionFilter, ExecutionIndex, ExecutionRow, ExecutionSummary } 
 import type { ApplicationError } from './application-error.ts';
 import { noExecution } from './control-execution.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
+import type { BundleSource, PlanCache } from './definitions/plan-cache.ts';
 import type { ExecutionDetail, Outcome, Page } from './use-cases.ts';
 
 /** Events read from the log at a time. */
@@ -23,9 +25,20 @@ const cursorSchema = z.tuple([z.number(), z.string()]);
 /** The reads of runs. Nothing decides from them. */
 export class QueryExecutions {
   private readonly index: ExecutionIndex;
+  private readonly plans: PlanCache;
+  private readonly bundles: BundleSource;
 
-  constructor(index: ExecutionIndex) {
+  constructor(index: ExecutionIndex, plans: PlanCache, bundles: BundleSource) {
     this.index = index;
+    this.plans = plans;
+    this.bundles = bundles;
+  }
+
+  /** The run as the log tells it, with the tasks that its switches passed over. */
+  private async view(executionId: ExecutionId, log: readonly SequencedEvent[]): Promise<ExecutionView> {
+    const view = projectView(executionId, log);
+    const plan = await this.plans.planOf(view.definitionHash, this.bundles);
+    return { ...view, tasks: [...view.tasks, ...skippedTasks(plan, view)] };
   }
 
   /** The whole log up to and including `seq`, in pages, so that no answer of the database is unbounded. */
@@ -46,7 +59,7 @@ export class QueryExecutions {
     const live = await this.index.openTasks(namespace, executionId);
     const log = await this.log(namespace, executionId);
     if (log.length === 0) return err(noExecution(executionId));
-    const view = overlay(projectView(executionId, log), live);
+    const view = overlay(await this.view(executionId, log), live);
     return ok({ row, view, live, waitingFor: whyWaiting(row, view, live) });
   }
 
@@ -73,7 +86,7 @@ export class QueryExecutions {
     const last = await this.index.lastSeq(namespace, executionId);
     if (last === undefined) return err(noExecution(executionId));
     if (seq < 1 || seq > last) return err(beyondLog(seq, last));
-    return ok(projectView(executionId, await this.log(namespace, executionId, seq)));
+    return ok(await this.view(executionId, await this.log(namespace, executionId, seq)));
   }
 
   async search(

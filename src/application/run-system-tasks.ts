@@ -68,7 +68,7 @@ export class RunSystemTasks {
       case 'INLINE':
         return this.inline(task, input);
       case 'LAMBDA':
-        return this.script(task, input, input['scriptExpression']);
+        return this.script(task, input, input.scriptExpression);
       case 'JSON_JQ_TRANSFORM':
         return this.jq(input);
       default:
@@ -77,8 +77,8 @@ export class RunSystemTasks {
   }
 
   private async inline(task: LeasedTask, input: JsonObject): Promise<Finished | undefined> {
-    const evaluator = input['evaluatorType'] ?? 'javascript';
-    const expression = input['expression'];
+    const evaluator = input.evaluatorType ?? 'javascript';
+    const expression = input.expression;
     if (evaluator === 'value-param') {
       const name = typeof expression === 'string' ? expression : '';
       return { status: 'COMPLETED', output: { result: input[name] ?? null } };
@@ -108,7 +108,7 @@ export class RunSystemTasks {
   }
 
   private async jq(input: JsonObject): Promise<Finished | undefined> {
-    const query = input['queryExpression'];
+    const query = input.queryExpression;
     if (typeof query !== 'string') return terminal('The task has no queryExpression.');
     const result = await this.deps.sandbox.runJq({ query, input, timeoutMs: SCRIPT_TIMEOUT_MS });
     return finishedOf(result, (value) => ({ result: value.result, resultList: value.resultList }));

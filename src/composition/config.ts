@@ -28,7 +28,7 @@ const roles = z
   .pipe(z.array(z.enum(ROLES)).min(1))
   .default([...ROLES]);
 
-/** Every variable that Rondo reads; docs/operations.md describes them and test/unit/composition/config.test.ts keeps it so. */
+/** Every variable that Rondo reads; docs/operations.md describes them and test/unit/docs/operations.test.ts keeps it so. */
 export const environmentSchema = z.object({
   PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
   RONDO_HOST: z.string().min(1).optional().describe('address that `rondo serve` listens on; default 0.0.0.0'),

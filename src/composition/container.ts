@@ -137,7 +137,7 @@ const controlExecution = (c: DependencyContainer): ControlExecution =>
 
 const useCases = (c: DependencyContainer) => {
   const index = c.resolve(TOKENS.index);
-  const queries = new QueryExecutions(index);
+  const queries = new QueryExecutions(index, c.resolve(TOKENS.plans), c.resolve(TOKENS.definitions));
   const health = c.resolve(TOKENS.health);
   const steering = c.resolve(TOKENS.steering);
   return {

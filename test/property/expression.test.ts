@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluateCondition, isGrammarCondition } from '../../src/domain/expression/condition.ts';
 import { isLiteralCondition, parseCondition } from '../../src/domain/expression/condition-parser.ts';
-import { fillDeferred } from '../../src/domain/expression/deferred.ts';
 import { CONDUCTOR_MODE, evaluateTemplate, V1_MODE } from '../../src/domain/expression/evaluate.ts';
 import { evaluateJsonPath } from '../../src/domain/expression/json-path.ts';
 import { parseJsonPath } from '../../src/domain/expression/json-path-parser.ts';
@@ -147,9 +146,7 @@ describe('expressions are total', () => {
         }
         for (const mode of [V1_MODE, CONDUCTOR_MODE]) {
           const result = evaluateTemplate(compiled.value, scopeOf(freeze(object)), mode);
-          if (result.ok) {
-            expect(fillDeferred(result.value.value, result.value.deferred, () => 'S', mode)).toHaveProperty('ok', true);
-          }
+          if (result.ok) expect(JSON.stringify(result.value.value)).toBeTypeOf('string');
         }
         expect(({} as { p?: number }).p).toBeUndefined();
       }),

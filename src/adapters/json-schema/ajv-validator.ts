@@ -11,8 +11,8 @@ const SCHEMAS_MAX = 1_000;
 
 /** Conductor names a registered schema as `{name, version, type, data}`; the schema itself is in `data`. */
 const schemaOf = (schema: JsonValue): JsonValue => {
-  const isNamed = isJsonObject(schema) && typeof schema['name'] === 'string' && schema['properties'] === undefined;
-  return isNamed ? (schema['data'] ?? true) : schema;
+  const isNamed = isJsonObject(schema) && typeof schema.name === 'string' && schema.properties === undefined;
+  return isNamed ? (schema.data ?? true) : schema;
 };
 
 const pathOf = (error: ErrorObject): string =>

@@ -28,7 +28,7 @@ const typesOf = (value: unknown): readonly string[] => {
   if (Array.isArray(value)) return value.flatMap(typesOf);
   if (typeof value !== 'object' || value === null) return [];
   const node = value as Record<string, unknown>;
-  const own = typeof node['taskReferenceName'] === 'string' ? [String(node['type'] ?? 'SIMPLE')] : [];
+  const own = typeof node.taskReferenceName === 'string' ? [String(node.type ?? 'SIMPLE')] : [];
   const children = NESTED.flatMap((field) => {
     const child = node[field];
     return field === 'decisionCases' && child !== null && typeof child === 'object'

@@ -193,6 +193,10 @@ const factOf = (event: WorkflowEvent): string => {
   return JSON.stringify([type, ref, iteration, attempt, status, deadline, kind, output]);
 };
 
+const unexpected = (_id: ExecutionId, error: unknown): never => {
+  throw error;
+};
+
 /** What happened, without ids and instants. */
 const snapshot = async (world: World): Promise<unknown> => {
   const runs = await Promise.all(
@@ -232,7 +236,7 @@ describe('memory and PostgreSQL', () => {
       () => server.close(),
       () => observer.end(),
     );
-    const timers = new FireTimers(server.engine, server.evaluator, server.wake);
+    const timers = new FireTimers(server.engine, server.evaluator, server.wake, unexpected);
     const leases = new ReclaimLeases(server.engine, server.wake);
     const shift = async (ms: number): Promise<void> => {
       const by = `interval '${ms} milliseconds'`;
@@ -268,7 +272,7 @@ describe('memory and PostgreSQL', () => {
       const log = pino({ level: 'silent' });
       const container = compose({ ...stores, steering, sandbox, log, clock, foldCacheBytesMax: 1_000_000 });
       const evaluator = container.resolve(TOKENS.evaluator);
-      const timers = new FireTimers(stores.engine, evaluator, stores.wake);
+      const timers = new FireTimers(stores.engine, evaluator, stores.wake, unexpected);
       const leases = new ReclaimLeases(stores.engine, stores.wake);
       return {
         useCases: container.resolve(TOKENS.useCases),

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { NAMESPACE, useCluster } from '../../support/engine.ts';
 import { violations } from '../../support/invariants.ts';
-import { endsOf, registerWorkflow, startRun, statusOf } from '../../support/runs.ts';
+import { endsOf, eventsOf, ofType, registerWorkflow, startRun, statusOf } from '../../support/runs.ts';
 import { leaseFrom, reportAll, reportOf } from '../../support/workers.ts';
 import { step, workflow } from './definitions.ts';
+import { passDeadlines } from './given.ts';
 
 const POISON = 'poison';
 const cause = { isThere: true };
@@ -15,7 +17,7 @@ const throwing = (real: (source: string, bindings: never) => unknown) => (source
   return real(source, bindings as never);
 };
 
-const twoChoices = (name: string) => {
+const twoChoices = (name: string, change: JsonObject = {}) => {
   const choice = (ref: string, branch: string) => ({
     name: ref,
     taskReferenceName: ref,
@@ -25,7 +27,11 @@ const twoChoices = (name: string) => {
     inputParameters: { kind: '${workflow.input.kind}' },
     decisionCases: { never: [step(name, branch)] },
   });
-  return workflow(name, [step(name, 'before'), choice('first', 'a'), step(name, 'between'), choice('second', 'b')]);
+  return workflow(
+    name,
+    [step(name, 'before'), choice('first', 'a'), step(name, 'between'), choice('second', 'b')],
+    change,
+  );
 };
 
 describe('a run whose evaluation throws', () => {
@@ -109,6 +115,25 @@ describe('a run whose evaluation throws', () => {
     cause.isThere = true;
     expect(await reportEverything('relapsing')).toBe(1);
     expect(await parkedBy(pass, sick)).toMatchObject({ attempts: 1 });
+  });
+
+  it('does not keep the deadlines of other runs from being noticed', async () => {
+    cause.isThere = true;
+    await registerWorkflow(at(0), twoChoices('late', { timeoutSeconds: 60, timeoutPolicy: 'ALERT_ONLY' }));
+    const sick = await startRun(at(0), 'late', { input: { kind: POISON } });
+    const healthy = await startRun(at(0), 'late', { input: { kind: 'good' } });
+    await reportEverything('late');
+    await passDeadlines(cluster().observer, sick);
+    await passDeadlines(cluster().observer, healthy);
+    await at(0).runLoopOnce('deadlines');
+    expect(ofType(await eventsOf(at(0), healthy), 'ExecutionDeadlineMissed')).toHaveLength(1);
+    expect(ofType(await eventsOf(at(0), sick), 'ExecutionDeadlineMissed')).toEqual([]);
+    // It is tried again later, not in a circle.
+    expect((await at(0).engine.nextDueInMs()).timer).toBeGreaterThan(0);
+    cause.isThere = false;
+    await passDeadlines(cluster().observer, sick);
+    await at(0).runLoopOnce('deadlines');
+    expect(ofType(await eventsOf(at(0), sick), 'ExecutionDeadlineMissed')).toHaveLength(1);
   });
 
   it('is taken up again at once by whatever asks for a pass', async () => {
