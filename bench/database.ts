@@ -57,9 +57,10 @@ const setting = async (client: pg.Client, name: string): Promise<string> =>
   (await client.query('select current_setting($1) as value', [name])).rows[0].value;
 
 export const settings = async (client: pg.Client): Promise<Record<string, string>> =>
-  (await client.query('select name, setting from pg_settings where name = any($1)', [SETTINGS])).rows.reduce(
-    (all, { name, setting: value }) => ({ ...all, [name]: value }),
-    {},
+  Object.fromEntries(
+    (await client.query('select name, setting from pg_settings where name = any($1)', [SETTINGS])).rows.map(
+      ({ name, setting: value }) => [name, value],
+    ),
   );
 
 const counters = async (client: pg.Client): Promise<Counters> => {

@@ -95,7 +95,7 @@ const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] 
 };
 
 const endings = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => [
-  { type: 'CancelOpenWork', at: event.at },
+  ...(leavesWork(state) ? [{ type: 'CancelOpenWork' as const, at: event.at }] : []),
   {
     type: 'ProjectExecution',
     status: event.status,
@@ -106,6 +106,13 @@ const endings = (state: ExecutionState, event: ExecutionClosed): readonly Comman
   },
   ...failureWorkflow(state, event),
 ];
+
+/** What the end canceled has rows in the store, and so has the deadline of the run; most runs end without either. */
+const leavesWork = (state: ExecutionState): boolean => {
+  if (state.plan.timeoutMs > 0) return true;
+  for (const { phase } of state.tasks.values()) if (phase.kind === 'closed' && phase.canceled) return true;
+  return false;
+};
 
 /** Started once when a run fails or times out by itself, never for itself; terminating asks for none. */
 const failureWorkflow = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => {

@@ -2,6 +2,7 @@ import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { unitHash } from '../kernel/hash.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { registry } from '../tasks/registry.ts';
 import type { Disposition, SignalBuffered, TaskClosed, TaskDeadlineMissed } from './events.ts';
 import type { TaskOutcome } from './requests.ts';
 import { nextAttemptAt } from './retry.ts';
@@ -57,6 +58,7 @@ const dispositionOf = (
   now: Instant,
 ): Disposition => {
   if (outcome.status === 'COMPLETED') return { kind: 'advance' };
+  if (isLostByTheServer(entry, outcome)) return { kind: 'retry', visibleAt: now };
   if (isWorthARetry(policy, outcome)) {
     const visibleAt = nextAttemptAt(
       policy,
@@ -69,6 +71,15 @@ const dispositionOf = (
   if (endsTheRun(policy, outcome)) return { kind: 'timeOutExecution' };
   return { kind: entry.node.optional ? 'advance' : 'fail' };
 };
+
+/** Leases that the server itself may lose on one system task, which has no retries of its own, before it is given up. */
+export const SYSTEM_LEASES_LOST_MAX = 10;
+
+/** The process that ran a system task is gone: that is no failure of the task, so another process runs it. */
+const isLostByTheServer = (entry: TaskEntry, outcome: TaskOutcome): boolean =>
+  outcome.deadline === 'HEARTBEAT' &&
+  registry[entry.node.type].family === 'system' &&
+  entry.attempt - entry.attemptsForgiven <= SYSTEM_LEASES_LOST_MAX;
 
 /** A lost worker is retried under every policy; the total deadline is over all attempts, so it never is. */
 const isWorthARetry = (policy: TaskPolicy, outcome: TaskOutcome): boolean => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SYSTEM_LEASES_LOST_MAX } from '../../../src/domain/execution/outcome.ts';
 import { type Step, simple } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -32,6 +33,15 @@ describe('system tasks', () => {
     expect(run.fail('s', 'x is not defined').status).toBe('FAILED');
     const asked = new Run({ tasks: [system('INLINE', 's', { expression: 'x' }, { retryCount: 1 })] });
     expect(asked.fail('s').task('s').attempt).toBe(2);
+  });
+
+  it('is run again, at once, when the process that ran it is gone, though it has no retries', () => {
+    const run = new Run({ tasks: [system('INLINE', 's', { expression: '1' })] });
+    for (let lost = 1; lost <= SYSTEM_LEASES_LOST_MAX; lost += 1) {
+      run.timeOut('s', 'HEARTBEAT');
+      expect([run.status, run.task('s').attempt]).toEqual(['RUNNING', lost + 1]);
+    }
+    expect(run.timeOut('s', 'HEARTBEAT').status).toBe('TIMED_OUT');
   });
 
   it('fails when it is reached where this version does not execute its type', () => {
