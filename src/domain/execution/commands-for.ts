@@ -110,7 +110,7 @@ const endings = (state: ExecutionState, event: ExecutionClosed): readonly Comman
 /** What the end canceled has rows in the store, and so has the deadline of the run; most runs end without either. */
 const leavesWork = (state: ExecutionState): boolean => {
   if (state.plan.timeoutMs > 0) return true;
-  for (const { phase } of state.tasks.values()) if (phase.kind === 'closed' && phase.canceled) return true;
+  for (const { phase } of state.tasks.values()) if (phase.kind === 'closed' && phase.by === 'end') return true;
   return false;
 };
 
