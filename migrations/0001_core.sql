@@ -131,12 +131,14 @@ create table task_logs (
 create table task_logs_default partition of task_logs default
   with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
 
--- One row a workflow that awaits a pass: the primary key is the dedupe.
+-- One row a workflow that awaits a pass: the primary key is the dedupe. It tells which attempts were reported since the
+-- last pass, so that nothing of an outcome is in an index, and a report rewrites its row in place.
 create table decide_queue (
   workflow_id uuid primary key,
   due_at timestamptz not null,
   attempts integer not null default 0,
-  reason text
+  reason text,
+  reported bigint[] not null default '{}'
 ) with (
   fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000, autovacuum_vacuum_cost_delay = 0
@@ -144,7 +146,8 @@ create table decide_queue (
 create index decide_queue_due on decide_queue (due_at);
 
 -- One row an open attempt: queue entry, lease, progress and mailbox for the outcome in one row, so that these can never
--- disagree. The pass that records the outcome deletes it.
+-- disagree. The pass that records the outcome deletes it. No index and no predicate of one holds a column of the outcome:
+-- to set it is a change within the page.
 create table task_queue (
   workflow_id uuid not null,
   scheduled_seq bigint not null,
@@ -180,24 +183,22 @@ create table task_queue (
     (lease_token is null) = (lease_expires_at is null) and (lease_token is null or worker_id is not null)
   )
 ) with (
-  fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+  fillfactor = 45, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000, autovacuum_vacuum_cost_delay = 0
 );
 create index task_queue_ready on task_queue (
   namespace, queue, priority desc, scheduled_at, workflow_id, scheduled_seq, visible_at
-) where lease_token is null and outcome is null and family <> 'waiting';
+) where lease_token is null and family <> 'waiting';
 -- The runner of system tasks serves all namespaces at once.
 create index task_queue_ready_system on task_queue (
   queue, priority desc, scheduled_at, workflow_id, scheduled_seq, visible_at
-) where lease_token is null and outcome is null and family = 'system';
+) where lease_token is null and family = 'system';
 -- Not "where lease_token is not null": a fenced write would match that too, and the planner, seeing few rows there the last
 -- time it looked, would walk all leases for each task it is to find by its key.
 create index task_queue_leases on task_queue (lease_expires_at)
-  where lease_expires_at is not null and outcome is null;
+  where lease_expires_at is not null;
 create index task_queue_leased_by_name on task_queue (namespace, task_name)
-  where lease_expires_at is not null and outcome is null;
-create index task_queue_outcomes on task_queue (workflow_id)
-  where outcome is not null;
+  where lease_expires_at is not null;
 
 create table timers (
   workflow_id uuid not null,

@@ -23,6 +23,7 @@ create table decide_queue (
   due_at timestamp with time zone not null,
   attempts integer not null default 0,
   reason text,
+  reported bigint[] not null default '{}'::bigint[],
   constraint decide_queue_pkey PRIMARY KEY (workflow_id)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX decide_queue_due ON public.decide_queue USING btree (due_at);
@@ -153,11 +154,10 @@ create table task_queue (
   constraint task_queue_family CHECK ((family = ANY (ARRAY['worker'::text, 'system'::text, 'waiting'::text]))),
   constraint task_queue_lease_is_whole CHECK ((((lease_token IS NULL) = (lease_expires_at IS NULL)) AND ((lease_token IS NULL) OR (worker_id IS NOT NULL))))
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX task_queue_leased_by_name ON public.task_queue USING btree (namespace, task_name) WHERE ((lease_expires_at IS NOT NULL) AND (outcome IS NULL));
-CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_at) WHERE ((lease_expires_at IS NOT NULL) AND (outcome IS NULL));
-CREATE INDEX task_queue_outcomes ON public.task_queue USING btree (workflow_id) WHERE (outcome IS NOT NULL);
-CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (outcome IS NULL) AND (family <> 'waiting'::text));
-CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (outcome IS NULL) AND (family = 'system'::text));
+CREATE INDEX task_queue_leased_by_name ON public.task_queue USING btree (namespace, task_name) WHERE (lease_expires_at IS NOT NULL);
+CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
+CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family <> 'waiting'::text));
+CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
 
 create table timers (
   workflow_id uuid not null,

@@ -94,7 +94,7 @@ export class ControlExecution {
     const state = emptyState(executionId, await this.deps.plans.planOf(head.definitionHash, tx));
     foldLog(state, (await tx.readEvents(new Map([[executionId, 0]]))).get(executionId) ?? []);
     lookAtAll(state);
-    const outcomes = (await tx.readOutcomes([executionId])).get(executionId) ?? [];
+    const outcomes = await tx.readAllOutcomes(executionId);
     const settlements = outcomes.map((outcome) => ({ type: 'SettleTask' as const, outcome }));
     const decided = await decideExecution(this.deps, tx, head.namespace, state, settlements, locked.now);
     owed.add(head.namespace, executionId, decided.events, decided.commands);

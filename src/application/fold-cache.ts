@@ -5,7 +5,8 @@ import type { ExecutionId } from '../domain/kernel/brand.ts';
 const STATE_BYTES = 4_096;
 const TASK_BYTES = 1_536;
 
-const weightOf = (state: ExecutionState): number => STATE_BYTES + state.tasks.size * TASK_BYTES;
+/** An estimate that costs nothing: a pass over a run of ten thousand tasks must not count them. */
+const weightOf = (state: ExecutionState): number => STATE_BYTES + (state.tasks.size + state.latest.size) * TASK_BYTES;
 
 /**
  * Folded states of open runs, least recently used first out. A state is taken out while a pass changes it in place and

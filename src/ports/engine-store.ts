@@ -162,15 +162,21 @@ export interface EngineTx extends DefinitionReads {
   claimEvaluations(limit: number): Promise<LockedExecutions>;
   /** The same for named runs, waiting for rows that others hold; runs without a decide row are locked all the same. */
   claimEvaluationsOf(executionIds: readonly ExecutionId[]): Promise<LockedExecutions>;
-  /** Asks for a pass: an upsert that locks (promise 2). Also un-parks. */
+  /** Asks for a pass: an upsert that locks (promise 2). Also un-parks. What was reported stays to be read. */
   requestEvaluations(executionIds: readonly ExecutionId[]): Promise<void>;
-  /** Puts claimed rows back with a delay and the reason: a poison run must not stop the others. */
+  /** Puts a claimed row back, and what it told of, with a delay and the reason: a poison run must not stop the others. */
   parkEvaluation(parked: ParkedEvaluation): Promise<void>;
 
   /** The log after the given seq of each run, in seq order. */
   readEvents(after: ReadonlyMap<ExecutionId, number>): Promise<ReadonlyMap<ExecutionId, readonly SequencedEvent[]>>;
-  /** Outcomes waiting on open task rows, in the order they were reported. */
+  /**
+   * Outcomes on open task rows that were reported since the last pass, in the order they were reported: of the named runs
+   * those that this transaction has claimed, for the decide row is what tells of them. A claim that is rolled back, or
+   * parked, tells the next one of them again; one that commits has read them for good.
+   */
   readOutcomes(executionIds: readonly ExecutionId[]): Promise<ReadonlyMap<ExecutionId, readonly TaskOutcome[]>>;
+  /** All outcomes on open task rows of a run, whether anything tells of them or not: for a repair. */
+  readAllOutcomes(executionId: ExecutionId): Promise<readonly TaskOutcome[]>;
   /** Ids of the attempts that are open in the queue: what a repair compares with the fold. */
   openTaskIds(executionId: ExecutionId): Promise<readonly TaskId[]>;
   /** Appends; a seq that exists already is an error, since the execution lock makes it impossible. */
@@ -188,8 +194,11 @@ export interface EngineTx extends DefinitionReads {
   putMessages(messages: readonly Owed<PublishMessage>[]): Promise<void>;
 
   createExecutions(executions: readonly NewExecution[]): Promise<void>;
-  /** Wins or loses each key; a loser looks the winner up after its own transaction ended. */
-  claimIdempotencyKeys(claims: readonly IdempotencyClaim[]): Promise<ReadonlySet<string>>;
+  /**
+   * Wins or loses each key; returns the ids of the runs that won theirs. A loser looks the winner up after its own
+   * transaction ended. Of several claims of one call for the same key the first wins.
+   */
+  claimIdempotencyKeys(claims: readonly IdempotencyClaim[]): Promise<ReadonlySet<ExecutionId>>;
 
   /**
    * Sets outcomes, fenced by the token in the outer WHERE, and asks for the passes. The decide rows are taken first.

@@ -227,8 +227,17 @@ export const claimAll = async ({ engine }: OpenHarness): Promise<readonly Execut
   return heads.map((head) => head.executionId);
 };
 
-export const outcomesOf = async ({ engine }: OpenHarness, executionId: ExecutionId) =>
-  (await inTx(engine, (tx) => tx.readOutcomes([executionId]))).get(executionId) ?? [];
+/** What waits on the open attempts of the run, whether or not a pass is told of it. */
+export const outcomesOf = ({ engine }: OpenHarness, executionId: ExecutionId) =>
+  inTx(engine, (tx) => tx.readAllOutcomes(executionId));
+
+/** Claims every due decide row and reads as a pass does: the refs of the outcomes, by run. */
+export const readByPass = async (tx: EngineTx): Promise<Readonly<Record<ExecutionId, readonly string[]>>> => {
+  const { heads } = await tx.claimEvaluations(100);
+  const outcomes = await tx.readOutcomes(heads.map((head) => head.executionId));
+  const some = [...outcomes].filter(([, read]) => read.length > 0);
+  return Object.fromEntries(some.map(([id, read]) => [id, read.map(({ ref }) => ref)]));
+};
 
 export const eventsOf = async ({ engine }: OpenHarness, executionId: ExecutionId, after = 0) =>
   (await inTx(engine, (tx) => tx.readEvents(new Map([[executionId, after]])))).get(executionId) ?? [];

@@ -121,14 +121,6 @@ describe.each(harnesses)('reporting over $name', (harness) => {
     expect((await outcomesOf(open(), executionId)).map(({ ref }) => ref)).toEqual(order.map(({ ref }) => ref));
   });
 
-  it('reads the outcomes of the named runs only', async () => {
-    const [a, b] = [await givenLeasedTask(open()), await givenLeasedTask(open())];
-    await inTx(open().engine, (tx) => tx.settleTasks(ALPHA, [reportOf(a), reportOf(b)]));
-    const read = await inTx(open().engine, (tx) => tx.readOutcomes([a.executionId]));
-    expect(read.get(a.executionId)).toHaveLength(1);
-    expect(read.has(b.executionId)).toBe(false);
-  });
-
   it('forgets a report that was rolled back, with its request for a pass', async () => {
     const held = await givenLeasedTask(open());
     await rolledBack(open().engine, (tx) => tx.settleTasks(ALPHA, [reportOf(held)]));

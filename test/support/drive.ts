@@ -28,6 +28,8 @@ export type RunOptions = Readonly<{
   started?: Partial<Extract<WorkflowEvent, { type: 'ExecutionStarted' }>>;
   /** Facts of one decision, to cut decisions short. */
   eventsMax?: number;
+  /** Decisions of one step: a step may end at the bound of a pass, with more to decide in the next. */
+  decisionsMax?: number;
   /** Off for runs so long that checking each step against the whole log would take the time. */
   checks?: boolean;
 }>;
@@ -85,11 +87,12 @@ export class Run implements Driven {
   }
 
   private decide(before: number, accepted: readonly WorkflowEvent[]): void {
-    let decision: Decision;
-    do {
-      decision = decideOwned(this.state, this.environment, this.now, this.options.eventsMax);
+    const { eventsMax, decisionsMax = Number.POSITIVE_INFINITY } = this.options;
+    for (let decisions = 0, more = true; more && decisions < decisionsMax; decisions += 1) {
+      const decision = decideOwned(this.state, this.environment, this.now, eventsMax);
       this.carryOut(decision);
-    } while (decision.more || decision.needs.length > 0);
+      more = decision.more || decision.needs.length > 0;
+    }
     if (this.options.checks !== false) checkAll(this, before, accepted);
   }
 

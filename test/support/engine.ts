@@ -37,6 +37,8 @@ export type ServerOptions = Readonly<{
   wake?: WakeSignal;
   /** Puts faults between the application and its store. */
   faults?: (engine: EngineStore) => EngineStore;
+  /** The same for what is only read. */
+  reads?: (index: ExecutionIndex) => ExecutionIndex;
   evaluateScript?: (real: EvaluateScript) => EvaluateScript;
   foldCacheBytesMax?: number;
 }>;
@@ -91,9 +93,11 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
   const signal = await openWake(url, options);
   const sandbox = createTaskSandbox({ workersMax: 1 });
   const engine = options.faults?.(stores.engine) ?? stores.engine;
+  const index = options.reads?.(stores.index) ?? stores.index;
   const container = compose({
     ...stores,
     engine,
+    index,
     wake: signal.wake,
     steering: await steeringFor(options),
     sandbox,

@@ -45,6 +45,7 @@ const runTransaction = async <T>(state: MemoryState, tx: EngineTx, work: (tx: En
     state.journal.rollback();
     throw error;
   } finally {
+    state.claimedReports.clear();
     lent.revoke();
   }
 };

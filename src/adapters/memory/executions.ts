@@ -1,4 +1,5 @@
 import { isClosedExecution } from '../../domain/execution/statuses.ts';
+import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { EngineTx, NewExecution, Owed, ProjectExecution } from '../../ports/engine-store.ts';
 import { optional } from './optional.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
@@ -43,7 +44,7 @@ export const executionWrites = (
       }
     },
     claimIdempotencyKeys: async (claims) => {
-      const won = new Set<string>();
+      const won = new Set<ExecutionId>();
       for (const claim of claims) {
         if (idempotencyKeys.has(inNamespace(claim.namespace, claim.key))) continue;
         idempotencyKeys.put(claim);

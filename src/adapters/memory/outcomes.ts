@@ -1,5 +1,5 @@
 import type { TaskOutcome } from '../../domain/execution/requests.ts';
-import { requestEvaluations } from './evaluations.ts';
+import { requestRead } from './evaluations.ts';
 import { optional } from './optional.ts';
 import type { OpenTask } from './rows.ts';
 import type { MemoryState } from './state.ts';
@@ -19,5 +19,5 @@ export const setOutcome = (
     ...optional('startedAt', row.startedAt),
   };
   state.tables.openTasks.put({ ...row, outcome, outcomeOrder: state.nextOrder() });
-  requestEvaluations(state, [row.executionId]);
+  requestRead(state, row.executionId, new Set([row.task.taskId]));
 };

@@ -21,12 +21,24 @@ const settle = (state: MemoryState, namespace: Namespace | undefined, report: Ta
   return 'settled';
 };
 
-const outcomesOf = (state: MemoryState, executionId: ExecutionId): readonly TaskOutcome[] =>
-  [...state.tables.openTasks.withOutcome.in(executionId)].flatMap(({ outcome }) => outcome ?? []);
+const waitingOutcomes = (state: MemoryState, executionId: ExecutionId): readonly OpenTask[] => [
+  ...state.tables.openTasks.withOutcome.in(executionId),
+];
+
+const toldOutcomes = (state: MemoryState, executionId: ExecutionId): readonly TaskOutcome[] => {
+  const told = state.claimedReports.get(executionId);
+  if (told === undefined) return [];
+  return waitingOutcomes(state, executionId).flatMap(({ task, outcome }) =>
+    told.has(task.taskId) ? (outcome ?? []) : [],
+  );
+};
 
 /** Reports of lease holders, and what the pass reads of them: an attempt that has an outcome keeps it (promise 7). */
-export const reportWrites = (state: MemoryState): Pick<EngineTx, 'settleTasks' | 'readOutcomes'> => ({
+export const reportWrites = (
+  state: MemoryState,
+): Pick<EngineTx, 'settleTasks' | 'readOutcomes' | 'readAllOutcomes'> => ({
   readOutcomes: async (executionIds) =>
-    new Map(executionIds.map((executionId) => [executionId, outcomesOf(state, executionId)])),
+    new Map(executionIds.map((executionId) => [executionId, toldOutcomes(state, executionId)])),
+  readAllOutcomes: async (executionId) => waitingOutcomes(state, executionId).flatMap(({ outcome }) => outcome ?? []),
   settleTasks: async (namespace, reports) => reports.map((report) => settle(state, namespace, report)),
 });

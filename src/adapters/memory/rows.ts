@@ -1,7 +1,7 @@
 import type { TimerPurpose } from '../../domain/execution/commands.ts';
 import type { TaskSlot } from '../../domain/execution/events.ts';
 import type { TaskOutcome } from '../../domain/execution/requests.ts';
-import type { ExecutionId, Instant, LeaseToken, Namespace } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../../domain/kernel/brand.ts';
 import type { JsonValue } from '../../domain/kernel/json.ts';
 import type {
   CloseTask,
@@ -46,6 +46,8 @@ export type DecideRow = Readonly<{
   executionId: ExecutionId;
   order: number;
   dueAt: Instant;
+  /** Attempts that were reported since the last pass. */
+  reported: ReadonlySet<TaskId>;
   parked?: Readonly<{ attempts: number; reason: string }>;
 }>;
 

@@ -37,6 +37,8 @@ export type MemoryState = Readonly<{
   nextOrder(): number;
   journal: Journal;
   tables: Tables;
+  /** Attempts of which the decide rows told that the transaction under way has claimed; it empties it at its end. */
+  claimedReports: Map<ExecutionId, ReadonlySet<TaskId>>;
   events: AppendOnlyLists<ExecutionId, SequencedEvent>;
   logs: AppendOnlyLists<TaskId, StoredLogLine>;
   /** By namespace and name; written by the definition store, read for the limits of a queue. */
@@ -54,6 +56,7 @@ export const createMemoryState = (clock: Clock): MemoryState => {
     },
     journal,
     tables: createTables(journal),
+    claimedReports: new Map(),
     events: new AppendOnlyLists(journal),
     logs: new AppendOnlyLists(journal),
     taskDefinitions: new Map(),

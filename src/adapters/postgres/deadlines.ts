@@ -3,13 +3,13 @@ import type { TimerPurpose } from '../../domain/execution/commands.ts';
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { DueTimer, FiredTimers } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
-import { requestEvaluations } from './decide-queue.ts';
+import { requestOutcomeReads } from './decide-queue.ts';
 import { count, executionId, jsonRows, prepared, preparedCommand, text, word } from './statement.ts';
 
 const peekLeases = prepared('leases_peek_expired', z.object({ executionId, scheduledSeq: count }));
 const expire = prepared('leases_expire', z.object({ executionId }));
 const timerRow = z.object({ executionId, ref: text, iteration: count, attempt: count, purpose: word<TimerPurpose>() });
-const peekTimers = prepared('timers_peek_due', timerRow);
+const peekTimers = prepared('timers_peek_due', timerRow.extend({ scheduledSeq: count.exactOptional() }));
 const peekTimersUnderLock = prepared('timers_peek_under_lock', timerRow.extend({ isVoid: z.boolean() }));
 const fire = prepared('timers_fire', z.object({ executionId }));
 const postpone = preparedCommand('timers_postpone');
@@ -21,7 +21,7 @@ const distinct = (rows: readonly Readonly<{ executionId: ExecutionId }>[]): read
 
 /**
  * Peeks without locks, takes the decide rows, and only then the task rows, checking the expiry again: a heartbeat that
- * came in between keeps its lease. That the outcome is missing is worded so that the index of all leases does not offer
+ * came in between keeps its lease. That the lease has ended is worded so that the index of all leases does not offer
  * itself: the rows are to be found by their key.
  */
 export const expireLeases = async (session: Session, limit: number): Promise<readonly ExecutionId[]> => {
@@ -31,7 +31,7 @@ export const expireLeases = async (session: Session, limit: number): Promise<rea
     order by lease_expires_at
     limit ${limit}::bigint`);
   if (seen.length === 0) return [];
-  await requestEvaluations(session, distinct(seen));
+  await requestOutcomeReads(session, seen);
   const keys = seen.map(({ executionId, scheduledSeq }) => ({ workflow_id: executionId, scheduled_seq: scheduledSeq }));
   const expired = await session.rows(expire`
     with seen as (
@@ -47,7 +47,7 @@ export const expireLeases = async (session: Session, limit: number): Promise<rea
       outcome_reason = 'no heartbeat from worker ' || t.worker_id || ' before its lease ended'
     from locked
     where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      and coalesce(t.outcome, '') = '' and t.lease_expires_at <= clock_timestamp()
+      and t.outcome is null and coalesce(t.lease_expires_at, 'infinity') <= clock_timestamp()
     returning t.workflow_id as execution_id`);
   return distinct(expired);
 };
@@ -132,13 +132,19 @@ export const postponeTimers = async (session: Session, due: readonly DueTimer[],
 
 const fireTaskTimers = async (session: Session, limit: number): Promise<readonly ExecutionId[]> => {
   const due = await session.rows(peekTimers`
-    select workflow_id as execution_id, ref, iteration, attempt, purpose from timers
-    where not under_lock and fire_at <= (select clock_timestamp())
-    order by fire_at
+    select m.workflow_id as execution_id, m.ref, m.iteration, m.attempt, m.purpose, t.scheduled_seq
+    from timers m
+    left join task_queue t on t.workflow_id = m.workflow_id and t.ref = m.ref
+      and t.iteration = m.iteration and t.attempt = m.attempt
+    where not m.under_lock and m.fire_at <= (select clock_timestamp())
+    order by m.fire_at
     limit ${limit}::bigint`);
   if (due.length === 0) return [];
-  await requestEvaluations(session, distinct(due));
-  const fired = await setTimerOutcomes(session, due);
+  const ending = due.flatMap(({ executionId, scheduledSeq }) =>
+    scheduledSeq === undefined ? [] : [{ executionId, scheduledSeq }],
+  );
+  await requestOutcomeReads(session, ending);
+  const fired = ending.length === 0 ? [] : await setTimerOutcomes(session, due);
   await dropTimers(session, due);
   return distinct(fired);
 };

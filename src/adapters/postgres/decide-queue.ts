@@ -3,21 +3,52 @@ import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { LockedExecutions, ParkedEvaluation } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
 import { lockExecutions } from './executions.ts';
-import { executionId, instant, prepared, preparedCommand, sql } from './statement.ts';
+import { executionId, instant, jsonOf, jsonRows, prepared, preparedCommand, sql } from './statement.ts';
 
-const claim = prepared('decide_queue_claim', z.object({ now: instant, claimed: z.array(executionId) }));
-const claimOf = preparedCommand('decide_queue_claim_of');
+type Seqs = readonly number[];
+
+const claim = prepared(
+  'decide_queue_claim',
+  z.object({ now: instant, claimed: jsonOf<Readonly<Record<ExecutionId, Seqs>>>() }),
+);
+const claimOf = prepared('decide_queue_claim_of', z.object({ executionId, reported: jsonOf<Seqs>() }));
 const request = preparedCommand('decide_queue_request');
+const requestOutcomes = preparedCommand('decide_queue_request_outcomes');
 const park = preparedCommand('decide_queue_park');
+
+/**
+ * Attempts of the claimed runs that were reported since the last pass, by the seq that scheduled them. The decide row is
+ * the list of what a pass has to read, so that a report changes no index of the task queue. It belongs to one transaction.
+ */
+export type ClaimedReports = Map<ExecutionId, ReadonlySet<number>>;
+
+export type AttemptKey = Readonly<{ executionId: ExecutionId; scheduledSeq: number }>;
 
 /** Ids in the order in which everyone locks, each once. */
 export const inLockOrder = (ids: Iterable<ExecutionId>): readonly ExecutionId[] => [...new Set(ids)].sort();
 
 /**
+ * DO UPDATE locks the row that is there until this transaction ends, so a claim waits and then sees what justified the
+ * request. DO NOTHING would take no lock, and the claim would read past us: a lost wakeup (promise 2).
+ */
+export const onRequestedBefore = sql.fragment`
+  on conflict (workflow_id) do update
+  set due_at = least(present.due_at, excluded.due_at), attempts = 0, reason = null,
+    reported = present.reported || excluded.reported`;
+
+const remember = (reports: ClaimedReports, id: ExecutionId, seqs: Seqs): void => {
+  reports.set(id, new Set([...(reports.get(id) ?? []), ...seqs]));
+};
+
+/**
  * The DELETE comes before any read of a run, in the transaction of the pass: what is completed after it finds no row and
  * earns another pass, and a rollback puts the row back (promise 1). The inner select is an array and so is computed once.
  */
-export const claimEvaluations = async (session: Session, limit: number): Promise<LockedExecutions> => {
+export const claimEvaluations = async (
+  session: Session,
+  reports: ClaimedReports,
+  limit: number,
+): Promise<LockedExecutions> => {
   const { now, claimed } = await session.one(claim`
     with claimed as (
       delete from decide_queue where workflow_id = any(array(
@@ -27,31 +58,34 @@ export const claimEvaluations = async (session: Session, limit: number): Promise
         limit ${limit}
         for update skip locked
       ))
-      returning workflow_id
+      returning workflow_id, reported
     )
-    select clock_timestamp() as now, array(select workflow_id from claimed) as claimed`);
-  return claimed.length === 0 ? { now, heads: [] } : lockExecutions(session, claimed);
+    select clock_timestamp() as now,
+      (select coalesce(json_object_agg(workflow_id, reported), '{}') from claimed) as claimed`);
+  const ids = Object.keys(claimed) as ExecutionId[];
+  if (ids.length === 0) return { now, heads: [] };
+  for (const id of ids) remember(reports, id, claimed[id] ?? []);
+  return lockExecutions(session, ids);
 };
 
 export const claimEvaluationsOf = async (
   session: Session,
+  reports: ClaimedReports,
   executionIds: readonly ExecutionId[],
 ): Promise<LockedExecutions> => {
   const ids = inLockOrder(executionIds);
-  await session.run(claimOf`
+  const rows = await session.rows(claimOf`
     delete from decide_queue where workflow_id = any(array(
       select workflow_id from decide_queue
       where workflow_id = any(${sql.array(ids, 'uuid')})
       order by workflow_id
       for update
-    ))`);
+    ))
+    returning workflow_id as execution_id, to_json(reported) as reported`);
+  for (const { executionId, reported } of rows) remember(reports, executionId, reported);
   return lockExecutions(session, ids);
 };
 
-/**
- * DO UPDATE locks the row that is there until this transaction ends, so a claim waits and then sees what justified the
- * request. DO NOTHING would take no lock, and the claim would read past us: a lost wakeup (promise 2).
- */
 export const requestEvaluations = async (session: Session, executionIds: Iterable<ExecutionId>): Promise<void> => {
   const ids = inLockOrder(executionIds);
   if (ids.length === 0) return;
@@ -59,17 +93,36 @@ export const requestEvaluations = async (session: Session, executionIds: Iterabl
     insert into decide_queue as present (workflow_id, due_at)
     select workflow_id, clock_timestamp() from unnest(${sql.array(ids, 'uuid')}) as wanted (workflow_id)
     order by workflow_id
-    on conflict (workflow_id) do update
-    set due_at = least(present.due_at, excluded.due_at), attempts = 0, reason = null`);
+    ${onRequestedBefore}`);
 };
 
-export const parkEvaluation = async (session: Session, parked: ParkedEvaluation): Promise<void> => {
+/** The same for attempts that are about to get an outcome: the pass is told which they are. */
+export const requestOutcomeReads = async (session: Session, attempts: readonly AttemptKey[]): Promise<void> => {
+  if (attempts.length === 0) return;
+  const rows = attempts.map((key) => ({ workflow_id: key.executionId, scheduled_seq: key.scheduledSeq }));
+  await session.run(requestOutcomes`
+    insert into decide_queue as present (workflow_id, due_at, reported)
+    select workflow_id, clock_timestamp(), array_agg(scheduled_seq)
+    from json_to_recordset(${jsonRows(rows)}::json) as r (workflow_id uuid, scheduled_seq bigint)
+    group by workflow_id
+    order by workflow_id
+    ${onRequestedBefore}`);
+};
+
+/** What the claim took in hand and the pass could not deal with goes back with the row. */
+export const parkEvaluation = async (
+  session: Session,
+  reports: ClaimedReports,
+  parked: ParkedEvaluation,
+): Promise<void> => {
+  const reported = sql.array([...(reports.get(parked.executionId) ?? [])], 'int8');
   await session.run(park`
-    insert into decide_queue (workflow_id, due_at, attempts, reason)
+    insert into decide_queue as present (workflow_id, due_at, attempts, reason, reported)
     values (
       ${parked.executionId}, clock_timestamp() + ${parked.retryAfterMs}::bigint * interval '1 millisecond',
-      ${parked.attempts}, ${parked.reason}
+      ${parked.attempts}, ${parked.reason}, ${reported}
     )
     on conflict (workflow_id) do update
-    set due_at = excluded.due_at, attempts = excluded.attempts, reason = excluded.reason`);
+    set due_at = excluded.due_at, attempts = excluded.attempts, reason = excluded.reason,
+      reported = present.reported || excluded.reported`);
 };

@@ -4,14 +4,20 @@ import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.
 import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-store.ts';
 import type { Database, Session } from './database.ts';
 import { dropTimers, expireLeases, fireTimers, postponeTimers } from './deadlines.ts';
-import { claimEvaluations, claimEvaluationsOf, parkEvaluation, requestEvaluations } from './decide-queue.ts';
+import {
+  type ClaimedReports,
+  claimEvaluations,
+  claimEvaluationsOf,
+  parkEvaluation,
+  requestEvaluations,
+} from './decide-queue.ts';
 import { findBundles } from './definition-bundles.ts';
 import { appendEvents, readEvents } from './event-log.ts';
 import { createExecutions, projectExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
 import { appendLogs, heartbeat, leaseTasks, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
-import { readOutcomes, settleTasks } from './outcomes.ts';
+import { readAllOutcomes, readOutcomes, settleTasks } from './outcomes.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
 import { findTasks } from './task-definitions.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
@@ -35,13 +41,14 @@ type QueueName = Readonly<{ namespace: Namespace; queue: string }>;
 const ready = prepared('engine_ready_queues', z.object({ namespace: namespaceName, queue: text }));
 const stuck = prepared('engine_stuck', z.object({ executionId }));
 
-const engineTx = (session: Session): EngineTx => ({
-  claimEvaluations: (limit) => claimEvaluations(session, limit),
-  claimEvaluationsOf: (executionIds) => claimEvaluationsOf(session, executionIds),
+const engineTx = (session: Session, reports: ClaimedReports): EngineTx => ({
+  claimEvaluations: (limit) => claimEvaluations(session, reports, limit),
+  claimEvaluationsOf: (executionIds) => claimEvaluationsOf(session, reports, executionIds),
   requestEvaluations: (executionIds) => requestEvaluations(session, executionIds),
-  parkEvaluation: (parked) => parkEvaluation(session, parked),
+  parkEvaluation: (parked) => parkEvaluation(session, reports, parked),
   readEvents: (after) => readEvents(session, after),
-  readOutcomes: (executionIds) => readOutcomes(session, executionIds),
+  readOutcomes: (executionIds) => readOutcomes(session, reports, executionIds),
+  readAllOutcomes: (id) => readAllOutcomes(session, id),
   openTaskIds: (id) => openTaskIds(session, id),
   appendEvents: (events) => appendEvents(session, events),
   enqueueTasks: (tasks) => enqueueTasks(session, tasks),
@@ -95,7 +102,11 @@ const nextDueInMs = (session: Session): ReturnType<EngineStore['nextDueInMs']> =
           (select min(fire_at) from timers where not under_lock),
           (select min(fire_at) from timers where under_lock)
         ) as timer,
-        (select min(lease_expires_at) from task_queue where lease_expires_at is not null and outcome is null) as lease,
+        (
+          select q.lease_expires_at from task_queue q
+          where q.lease_expires_at is not null and q.outcome is null
+          order by q.lease_expires_at limit 1
+        ) as lease,
         (
           select o.available_at from outbox_events o
           where o.dead_at is null and not exists (
@@ -153,7 +164,7 @@ const findStuck = async (session: Session, idleMs: number, limit: number): Promi
 
 /** The engine's store on PostgreSQL. Every write is a method of the transaction; the locks it takes are those of the port. */
 export const createEngineStore = (database: Database): EngineStore => ({
-  transaction: (work) => database.transaction((session) => work(engineTx(session))),
+  transaction: (work) => database.transaction((session) => work(engineTx(session, new Map()))),
   now: () => now(database),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findHead: (namespace, id) => findHead(database, namespace, id),

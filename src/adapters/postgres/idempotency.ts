@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
-import type { Namespace } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, Namespace } from '../../domain/kernel/brand.ts';
 import type { IdempotencyClaim, IdempotencyHolder } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
 import { executionId, jsonRows, prepared, text, word } from './statement.ts';
@@ -18,7 +18,7 @@ const find = prepared(
 export const claimIdempotencyKeys = async (
   session: Session,
   claims: readonly IdempotencyClaim[],
-): Promise<ReadonlySet<string>> => {
+): Promise<ReadonlySet<ExecutionId>> => {
   if (claims.length === 0) return new Set();
   const rows = claims.map(({ namespace, key, executionId, fingerprint }, position) => ({
     namespace,

@@ -5,6 +5,7 @@ import type { TaskOutcome } from '../../domain/execution/requests.ts';
 import { type ExecutionId, type Namespace, parseTaskId, taskIdOf } from '../../domain/kernel/brand.ts';
 import type { LeaseRef, ReportOutcome, TaskReport } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
+import { type ClaimedReports, onRequestedBefore } from './decide-queue.ts';
 import { groupByRun } from './event-log.ts';
 import {
   count,
@@ -21,21 +22,20 @@ import {
   word,
 } from './statement.ts';
 
-const read = prepared(
-  'outcomes_read',
-  z.object({
-    executionId,
-    ref: text,
-    iteration: count,
-    attempt: count,
-    status: word<TaskOutcome['status']>(),
-    output: jsonObject,
-    reason: text.exactOptional(),
-    deadline: word<DeadlineKind>().exactOptional(),
-    workerId: text.exactOptional(),
-    startedAt: instant.exactOptional(),
-  }),
-);
+const outcomeRow = z.object({
+  executionId,
+  ref: text,
+  iteration: count,
+  attempt: count,
+  status: word<TaskOutcome['status']>(),
+  output: jsonObject,
+  reason: text.exactOptional(),
+  deadline: word<DeadlineKind>().exactOptional(),
+  workerId: text.exactOptional(),
+  startedAt: instant.exactOptional(),
+});
+const read = prepared('outcomes_read', outcomeRow);
+const readAll = prepared('outcomes_read_all', outcomeRow);
 const reportKey = z.object({ executionId, scheduledSeq: count, leaseToken });
 const storedReport = z.object({
   executionId,
@@ -54,19 +54,44 @@ const keyOf = (report: LeaseRef): string => `${report.taskId}/${report.leaseToke
 const keyOfRow = ({ executionId, scheduledSeq, leaseToken }: z.output<typeof reportKey>): string =>
   keyOf({ taskId: taskIdOf(executionId, scheduledSeq), leaseToken });
 
-/** What waits in the mailboxes of open attempts, in the order in which it was reported. */
+const OUTCOME_COLUMNS = sql.fragment`
+  t.workflow_id as execution_id, t.ref, t.iteration, t.attempt, t.outcome as status, t.outcome_output as output,
+  t.outcome_reason as reason, t.outcome_deadline as deadline, t.worker_id, t.started_at`;
+
+const outcomeOf = ({ executionId: _executionId, ...outcome }: z.output<typeof outcomeRow>): TaskOutcome => outcome;
+
+/** Outcomes that the claimed decide rows told of, in the order in which they were reported. */
 export const readOutcomes = async (
   session: Session,
+  reports: ClaimedReports,
   executionIds: readonly ExecutionId[],
 ): Promise<ReadonlyMap<ExecutionId, readonly TaskOutcome[]>> => {
-  if (executionIds.length === 0) return new Map();
+  const keys = executionIds.flatMap((id) => [...(reports.get(id) ?? [])].map((seq) => ({ id, seq })));
+  if (keys.length === 0) return new Map();
+  const ids = sql.array(
+    keys.map(({ id }) => id),
+    'uuid',
+  );
+  const seqs = sql.array(
+    keys.map(({ seq }) => seq),
+    'int8',
+  );
   const rows = await session.rows(read`
-    select t.workflow_id as execution_id, t.ref, t.iteration, t.attempt, t.outcome as status,
-      t.outcome_output as output, t.outcome_reason as reason, t.outcome_deadline as deadline, t.worker_id, t.started_at
-    from unnest(${sql.array(executionIds, 'uuid')}) as wanted (workflow_id)
-    join task_queue t on t.workflow_id = wanted.workflow_id and t.outcome is not null
+    select ${OUTCOME_COLUMNS}
+    from unnest(${ids}, ${seqs}) as reported (workflow_id, scheduled_seq)
+    join task_queue t on t.workflow_id = reported.workflow_id and t.scheduled_seq = reported.scheduled_seq
+    where t.outcome is not null
     order by t.outcome_at, t.scheduled_seq`);
-  return groupByRun(rows, ({ executionId: _executionId, ...outcome }) => outcome);
+  return groupByRun(rows, outcomeOf);
+};
+
+/** Everything that waits in the mailboxes of a run, whether or not a decide row tells of it. */
+export const readAllOutcomes = async (session: Session, id: ExecutionId): Promise<readonly TaskOutcome[]> => {
+  const rows = await session.rows(readAll`
+    select ${OUTCOME_COLUMNS} from task_queue t
+    where t.workflow_id = ${id} and t.outcome is not null
+    order by t.outcome_at, t.scheduled_seq`);
+  return rows.map(outcomeOf);
 };
 
 const reportRows = (reports: readonly TaskReport[]) =>
@@ -90,17 +115,15 @@ const requestPasses = async (session: Session, namespace: Namespace | null, repo
     lease_token,
   }));
   const requested = await session.run(request`
-    insert into decide_queue as present (workflow_id, due_at)
-    select workflow_id, clock_timestamp() from (
-      select distinct t.workflow_id
-      from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint, lease_token uuid)
-      join task_queue t on t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq
-      where t.lease_token = r.lease_token and t.outcome is null
-        and (${namespace}::text is null or t.namespace = ${namespace}::text)
-    ) as reported
-    order by workflow_id
-    on conflict (workflow_id) do update
-    set due_at = least(present.due_at, excluded.due_at), attempts = 0, reason = null`);
+    insert into decide_queue as present (workflow_id, due_at, reported)
+    select t.workflow_id, clock_timestamp(), array_agg(t.scheduled_seq)
+    from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint, lease_token uuid)
+    join task_queue t on t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq
+    where t.lease_token = r.lease_token and t.outcome is null
+      and (${namespace}::text is null or t.namespace = ${namespace}::text)
+    group by t.workflow_id
+    order by t.workflow_id
+    ${onRequestedBefore}`);
   return requested > 0;
 };
 

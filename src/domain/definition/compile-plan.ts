@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../kernel/result.ts';
 import { compileSequence, newCompilation } from './compile-sequence.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { PROBLEMS_MAX } from './limits.ts';
-import type { Plan, PlanNode } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { compiledOrProblems } from './templates.ts';
 import type { WorkflowDefinition } from './workflow-definition.ts';
@@ -14,26 +14,6 @@ export type CompilableBundle = Readonly<{
   workflow: WorkflowDefinition;
   taskDefinitions: Readonly<Record<string, TaskDefinition>>;
 }>;
-
-const refsWaitedFor = (node: PlanNode, nodes: ReadonlyMap<string, PlanNode>): readonly string[] => {
-  if (node.type === 'EXCLUSIVE_JOIN') return node.joinOn;
-  if (node.type !== 'JOIN') return [];
-  if (node.joinOn.length > 0) return node.joinOn;
-  const fork = node.fork === undefined ? undefined : nodes.get(node.fork);
-  return fork?.type === 'FORK_JOIN' ? fork.branches.flatMap((branch) => branch.nodes.at(-1)?.ref ?? []) : [];
-};
-
-const waitedForBy = (nodes: ReadonlyMap<string, PlanNode>): ReadonlyMap<string, readonly string[]> => {
-  const joins = new Map<string, string[]>();
-  for (const node of nodes.values()) {
-    for (const ref of new Set(refsWaitedFor(node, nodes))) {
-      const waiting = joins.get(ref);
-      if (waiting === undefined) joins.set(ref, [node.ref]);
-      else waiting.push(node.ref);
-    }
-  }
-  return joins;
-};
 
 /**
  * Builds the plan of a bundle; `hash` is the bundle's and names the plan. It finds only what makes a plan impossible, so that
@@ -57,7 +37,6 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     definition: workflow,
     root,
     nodes,
-    waitedForBy: waitedForBy(nodes),
     outputParameters,
     timeoutMs: workflow.timeoutSeconds * MS_PER_SECOND,
     timeoutPolicy: workflow.timeoutPolicy,

@@ -120,8 +120,6 @@ export type Plan = Readonly<{
   root: Sequence;
   /** Every node, at any depth, by ref. */
   nodes: ReadonlyMap<string, PlanNode>;
-  /** Refs of the joins that wait for a ref, by that ref. */
-  waitedForBy: ReadonlyMap<string, readonly string[]>;
   outputParameters: CompiledTemplate | undefined;
   timeoutMs: number;
   timeoutPolicy: WorkflowTimeoutPolicy;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import { NAMESPACE, type TestServer, useCluster } from '../../support/engine.ts';
+import { createGate } from '../../support/faults.ts';
 import { eventsOf, registerWorkflow, startRun, whenEnded } from '../../support/runs.ts';
 import { leaseOne, reportOne, startWorker } from '../../support/workers.ts';
 import { chain, fanOut } from './definitions.ts';
@@ -31,8 +32,23 @@ const read = async (
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
+const afterPage = createGate();
+
 describe('a stream', () => {
-  const { at } = useCluster({ notify: true, poolMax: 24 }, { notify: true, poolMax: 24 });
+  const { at } = useCluster(
+    { notify: true, poolMax: 24 },
+    { notify: true, poolMax: 24 },
+    {
+      reads: (index) => ({
+        ...index,
+        history: async (...range) => {
+          const page = await index.history(...range);
+          await afterPage.pass();
+          return page;
+        },
+      }),
+    },
+  );
 
   it('cut and resumed at every seq, on another server, while the run goes on, shows every event once and in order', async () => {
     await registerWorkflow(at(0), fanOut('streamed', 3, 3));
@@ -73,6 +89,20 @@ describe('a stream', () => {
     const retried = ['ExecutionRetried', 'TaskScheduled', 'TaskClosed', 'ExecutionClosed'];
     expect(await second).toEqual({ seqs: [5, 6, 7, 8], types: retried, ended: true });
     expect(await whole).toEqual({ seqs: upTo(8), types: [...failed, ...retried], ended: true });
+  });
+
+  it('whose run ends between its look at the log and its look at the run still shows the last facts', async () => {
+    await registerWorkflow(at(0), chain('closing', 1));
+    const id = await startRun(at(0), 'closing');
+    const task = await leaseOne(at(0), 'closing');
+    const held = afterPage.close();
+    const tape = read(at(2), id, 0);
+    await held;
+    expect(await reportOne(at(0), task)).toBe('settled');
+    await at(0).evaluateAll();
+    expect(await whenEnded(at(0), id)).toBe('COMPLETED');
+    afterPage.open();
+    expect(await tape).toMatchObject({ seqs: upTo(4), ended: true });
   });
 
   it('from beyond the log is refused, and of an unknown run there is none', async () => {

@@ -102,8 +102,8 @@ export const completed = (task: Pick<LeasedTask, 'taskId' | 'leaseToken'>, by: s
   output: { by },
 });
 
-export const outcomesOf = async (engine: EngineStore, executionId: ExecutionId) =>
-  (await engine.transaction((tx) => tx.readOutcomes([executionId]))).get(executionId) ?? [];
+export const outcomesOf = (engine: EngineStore, executionId: ExecutionId) =>
+  engine.transaction((tx) => tx.readAllOutcomes(executionId));
 
 export const claimNow = async (engine: EngineStore): Promise<readonly ExecutionId[]> => {
   const { heads } = await engine.transaction((tx) => tx.claimEvaluations(100));

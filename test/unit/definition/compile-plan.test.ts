@@ -130,17 +130,6 @@ describe('compiled forks and joins', () => {
     ]);
   });
 
-  it('wait for the last step of each branch, or for what joinOn names', () => {
-    const fork = node('FORK_JOIN', 'f', branches(['a', 'b'], ['c']));
-    expect(planOf(workflow([fork, node('JOIN', 'j')])).waitedForBy).toEqual(
-      new Map([
-        ['b', ['j']],
-        ['c', ['j']],
-      ]),
-    );
-    expect(planOf(workflow([fork, node('JOIN', 'j', { joinOn: ['a'] })])).waitedForBy).toEqual(new Map([['a', ['j']]]));
-  });
-
   it('ignore joinOn after a dynamic fork', () => {
     const fork = node('FORK_JOIN_DYNAMIC', 'f', { dynamicForkTasksParam: 'p', dynamicForkTasksInputParamName: 'q' });
     const plan = planOf(workflow([fork, node('JOIN', 'j', { joinOn: ['x'] })]), 'conductor');

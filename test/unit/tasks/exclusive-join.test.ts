@@ -22,11 +22,14 @@ describe('EXCLUSIVE_JOIN', () => {
     expect(run.status).toBe('COMPLETED');
   });
 
-  it('takes the first of history where the clock says that both were first', () => {
+  it.each([
+    ['a', 'b'],
+    ['b', 'a'],
+  ])('takes the first of history, %s, where the clock says that %s was as early', (first, second) => {
     const run = race();
-    const outcomes = ['b', 'a'].map((key) => run.outcomeOf(key, 'COMPLETED', { output: { key } }));
+    const outcomes = [first, second].map((key) => run.outcomeOf(key, 'COMPLETED', { output: { key } }));
     run.requestAll(outcomes.map((outcome) => ({ type: 'SettleTask', outcome })));
-    expect(run.task('after').input).toEqual({ got: { key: 'b' } });
+    expect(run.task('after').input).toEqual({ got: { key: first } });
   });
 
   it('passes over an optional task that failed', () => {

@@ -150,6 +150,18 @@ describe('FORK_JOIN and JOIN', () => {
     expect([run.status, run.view.failedTask]).toEqual(['FAILED', 'j']);
   });
 
+  it('hear of a branch that failed before the task that they name, while others still run', () => {
+    const run = new Run({
+      tasks: [
+        fork('f', [[simple('p', { permissive: true }), simple('p2')], [simple('b')], [simple('c')]]),
+        join('j', ['p2', 'b'], { optional: true }),
+        simple('after'),
+      ],
+    });
+    run.complete('b').failForGood('p');
+    expect([run.open(), run.seen('j').status]).toEqual([['after', 'c'], 'COMPLETED_WITH_ERRORS']);
+  });
+
   it('go on when they are optional themselves; the run still fails at its end for what failed', () => {
     const run = new Run({
       tasks: [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { resume } from '../../../src/domain/execution/resume.ts';
 import { retryDelayMs } from '../../../src/domain/execution/retry.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
@@ -188,6 +189,18 @@ describe('SIMPLE', () => {
     expect(run.task('a').attempt).toBe(1);
     run.advance(1);
     expect(run.task('a').attempt).toBe(2);
+  });
+
+  it('is owed no deadline again that has passed and only alerted', () => {
+    const run = withPolicy({ timeoutPolicy: 'ALERT_ONLY', totalTimeout: 100, scheduleToStartTimeout: 10 });
+    run.advance(10_000);
+    expect(resume(run.state)).toHaveLength(2);
+    run.advance(90_000);
+    expect(resume(run.state)).toMatchObject([{ type: 'EnqueueTask' }]);
+    expect(run.eventsOf('TaskDeadlineMissed').map(({ deadline }) => deadline)).toEqual([
+      'SCHEDULE_TO_START',
+      'SCHEDULE_TO_CLOSE',
+    ]);
   });
 
   it('drops its timers with the attempt', () => {
