@@ -147,7 +147,8 @@ create index decide_queue_due on decide_queue (due_at);
 
 -- One row an open attempt: queue entry, lease, progress and mailbox for the outcome in one row, so that these can never
 -- disagree. The pass that records the outcome deletes it. No index and no predicate of one holds a column of the outcome:
--- to set it is a change within the page.
+-- to set it is a change within the page. A row has three versions in its short life, of which the first two are often not
+-- to be removed before the third is written: the page has room for them.
 create table task_queue (
   workflow_id uuid not null,
   scheduled_seq bigint not null,
@@ -183,21 +184,19 @@ create table task_queue (
     (lease_token is null) = (lease_expires_at is null) and (lease_token is null or worker_id is not null)
   )
 ) with (
-  fillfactor = 45, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
+  fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000, autovacuum_vacuum_cost_delay = 0
 );
+-- Each leasable row is in one of the two: the runner of system tasks serves all namespaces at once, a worker one.
 create index task_queue_ready on task_queue (
   namespace, queue, priority desc, scheduled_at, workflow_id, scheduled_seq, visible_at
-) where lease_token is null and family <> 'waiting';
--- The runner of system tasks serves all namespaces at once.
+) where lease_token is null and family = 'worker';
 create index task_queue_ready_system on task_queue (
   queue, priority desc, scheduled_at, workflow_id, scheduled_seq, visible_at
 ) where lease_token is null and family = 'system';
 -- Not "where lease_token is not null": a fenced write would match that too, and the planner, seeing few rows there the last
 -- time it looked, would walk all leases for each task it is to find by its key.
 create index task_queue_leases on task_queue (lease_expires_at)
-  where lease_expires_at is not null;
-create index task_queue_leased_by_name on task_queue (namespace, task_name)
   where lease_expires_at is not null;
 
 create table timers (
@@ -219,8 +218,7 @@ create table timers (
 );
 -- Deadlines of runs, and those that only alert, wait for the lock of the run: they stand in a line of their own, so that
 -- they hold up no task.
-create index timers_due on timers (fire_at) where not under_lock;
-create index timers_due_under_lock on timers (fire_at) where under_lock;
+create index timers_due on timers (under_lock, fire_at);
 
 create table outbox_events (
   id bigint generated always as identity primary key,
@@ -240,9 +238,8 @@ create table outbox_events (
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000, autovacuum_vacuum_cost_delay = 0
 );
--- A dead letter leaves them all, so that the relay's path stays short however many there are.
-create index outbox_events_deliverable on outbox_events (id) where dead_at is null;
-create index outbox_events_due on outbox_events (available_at) where dead_at is null;
+-- A dead letter leaves both, so that the relay's path stays short however many there are.
+create index outbox_events_due on outbox_events (available_at, id) where dead_at is null;
 create index outbox_events_in_order on outbox_events (namespace, ordering_key, id) where dead_at is null;
 
 -- Never partitioned: a unique index of a partitioned table holds the partition key, and would constrain nothing.

@@ -20,7 +20,7 @@ const limitedNext = (session: Session, namespace: Namespace, queues: readonly st
     cross join lateral (
       select q.task_name from task_queue q
       where q.namespace = ${namespace} and q.queue = wanted.queue
-        and q.lease_token is null and q.outcome is null and q.family <> 'waiting'
+        and q.lease_token is null and q.outcome is null and q.family = 'worker'
         and q.visible_at <= (select clock_timestamp())
       order by q.priority desc, q.scheduled_at, q.workflow_id, q.scheduled_seq
       limit ${wanted}::bigint

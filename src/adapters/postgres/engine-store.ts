@@ -135,7 +135,7 @@ const readyQueues = (session: Session, candidates: readonly QueueName[]): Promis
     where exists (
       select from task_queue q
       where q.namespace = wanted.namespace and q.queue = wanted.queue
-        and q.lease_token is null and q.outcome is null and q.family <> 'waiting'
+        and q.lease_token is null and q.outcome is null and q.family = 'worker'
         and q.visible_at <= (select clock_timestamp())
     )`);
 

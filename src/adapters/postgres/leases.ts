@@ -62,7 +62,7 @@ const leasedTask = ({ scheduledSeq, input, ...row }: z.output<typeof leasedRow>)
 const scopeOf = (namespace: Namespace | undefined, openNames: readonly string[]) =>
   namespace === undefined
     ? sql.fragment`q.family = 'system'`
-    : sql.fragment`q.family <> 'waiting' and q.namespace = ${namespace} and (
+    : sql.fragment`q.family = 'worker' and q.namespace = ${namespace} and (
         q.task_name = any(${sql.array(openNames, 'text')}) or not exists (
           select from task_definitions d
           where d.namespace = ${namespace} and d.name = q.task_name and d.concurrent_exec_limit > 0

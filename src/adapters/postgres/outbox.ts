@@ -52,7 +52,7 @@ export const putMessages = async (session: Session, messages: readonly Owed<Publ
 };
 
 /**
- * The oldest message of each ordering key: while it waits to be tried again or is in other hands, its followers wait
+ * The oldest message of each ordering key, those first that have been deliverable for longest: while it waits to be tried again or is in other hands, its followers wait
  * with it. Messages of one key are put under the lock of one run, so their ids have the order of their commits.
  */
 export const claimMessages = async (
@@ -70,7 +70,7 @@ export const claimMessages = async (
           where before.namespace = o.namespace and before.ordering_key = o.ordering_key
             and before.dead_at is null and before.id < o.id
         )
-      order by o.id
+      order by o.available_at, o.id
       limit ${limit}::bigint
       for update of o skip locked
     ), held as (

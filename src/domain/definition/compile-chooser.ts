@@ -1,4 +1,5 @@
 import { isGrammarCondition } from '../expression/condition.ts';
+import { parseJsonPath } from '../expression/json-path-parser.ts';
 import { childPath } from '../kernel/value-path.ts';
 import { type Compilation, type Draft, isBlank, report } from './compilation.ts';
 import type { Chooser } from './plan.ts';
@@ -12,19 +13,29 @@ export const KNOWN_EVALUATORS = [...VALUE_EVALUATORS, ...SCRIPT_EVALUATORS];
 
 export const isScriptEvaluator = (evaluator: string): boolean => SCRIPT_EVALUATORS.has(evaluator);
 
-const PATH_ROOT = /^\$\.?/;
-
 const templateChooser = (text: string, path: string, compilation: Compilation): Chooser | undefined => {
   const template = compiledOrProblems(text, path, compilation.problems);
   return template === undefined ? undefined : { kind: 'template', template };
 };
 
-/** A JSONPath means what it means inside `${…}`, except that a bare name of an input is that input. */
+const WORKFLOW_PATH = /^\$\.workflow\./;
+
+/**
+ * `$…` reads the resolved inputs, as `$` does in a script, unless it begins with `$.workflow.`; a bare name is an input;
+ * all else is a path as it stands inside `${…}`.
+ */
 const pathChooser = (draft: Draft, source: string, path: string, compilation: Compilation): Chooser | undefined => {
   if (source.includes('${')) return templateChooser(source, path, compilation);
-  const bare = source.trim().replace(PATH_ROOT, '');
+  const bare = source.trim().replace(WORKFLOW_PATH, 'workflow.');
+  if (bare.startsWith('$')) return inputPathChooser(bare, path, compilation);
   if (Object.hasOwn(draft.definition.inputParameters, bare)) return { kind: 'input', name: bare };
   return templateChooser(`\${${bare}}`, path, compilation);
+};
+
+const inputPathChooser = (source: string, path: string, compilation: Compilation): Chooser | undefined => {
+  const parsed = parseJsonPath(source);
+  if (parsed.ok) return { kind: 'path', path: parsed.value };
+  return report(compilation, 'EXPRESSION_INVALID', parsed.error.message, path);
 };
 
 const valueChooser = (source: string, path: string, compilation: Compilation): Chooser | undefined =>

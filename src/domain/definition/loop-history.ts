@@ -1,5 +1,6 @@
 import { referencesOfCondition } from '../expression/condition.ts';
 import { parseCondition } from '../expression/condition-parser.ts';
+import type { JsonPath } from '../expression/json-path-ast.ts';
 import { type References, referencesOf } from '../expression/references.ts';
 import type { Chooser } from './plan.ts';
 
@@ -22,6 +23,13 @@ const onlyIteration = (references: References, ref: string): boolean =>
     ({ head, field, name }) => head !== ref || field === 'iteration' || (field === 'output' && name === 'iteration'),
   );
 
+/** The bindings hold the loop under its ref; a path that begins elsewhere cannot reach it. */
+const onlyBindsIteration = ({ steps }: JsonPath, ref: string): boolean => {
+  const [first, second] = steps;
+  if (first?.kind !== 'name') return false;
+  return first.name !== ref || (second?.kind === 'name' && second.name === 'iteration');
+};
+
 /**
  * Whether a condition looks at nothing of its own loop but the number of the iteration, so that outputs of earlier
  * iterations need not be kept for it. Errs on the side of keeping them.
@@ -32,6 +40,8 @@ export const readsOnlyIteration = (condition: Chooser, ref: string): boolean => 
       return true;
     case 'template':
       return onlyIteration(referencesOf(condition.template), ref);
+    case 'path':
+      return onlyBindsIteration(condition.path, ref);
     case 'script':
       return scriptReadsOnlyIteration(condition.source, ref);
     case 'condition': {

@@ -1,3 +1,4 @@
+import type { JsonPath } from '../expression/json-path-ast.ts';
 import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { TaskPolicy } from './task-definition.ts';
 import type {
@@ -26,6 +27,8 @@ export type Chooser =
   | Readonly<{ kind: 'input'; name: string }>
   /** A template that gives the value. */
   | Readonly<{ kind: 'template'; template: CompiledTemplate }>
+  /** A JSONPath over the resolved inputs. */
+  | Readonly<{ kind: 'path'; path: JsonPath }>
   /** JavaScript over `$`. */
   | Readonly<{ kind: 'script'; source: string }>
   /** The comparison grammar. */

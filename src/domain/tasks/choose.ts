@@ -3,6 +3,7 @@ import { modeOf } from '../execution/scope.ts';
 import { evaluateCondition } from '../expression/condition.ts';
 import { parseCondition } from '../expression/condition-parser.ts';
 import { evaluateTemplate } from '../expression/evaluate.ts';
+import { evaluateJsonPath } from '../expression/json-path.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { type EnterContext, inputNamed } from './task-semantics.ts';
@@ -15,6 +16,10 @@ export const choose = (context: EnterContext, chooser: Chooser, bindings: JsonOb
     case 'template': {
       const result = evaluateTemplate(chooser.template, context.scope, modeOf(context.state));
       return result.ok ? ok(result.value.value) : err(result.error.message);
+    }
+    case 'path': {
+      const result = evaluateJsonPath(chooser.path, bindings);
+      return result.ok ? ok(result.value) : err(result.error.message);
     }
     case 'script': {
       const result = context.environment.evaluateScript(chooser.source, bindings);

@@ -21,7 +21,7 @@ import { startRequest } from '../../support/runs.ts';
 import { resultOf } from '../../support/workers.ts';
 import { step, workflow } from './definitions.ts';
 
-const RUNS = Number(process.env.RONDO_AGREEMENTS ?? 40);
+const RUNS = Number(process.env.RONDO_AGREEMENTS ?? 60);
 const SEED = Number(process.env.RONDO_SEED ?? 20_261_130);
 const COMMANDS_MAX = 25;
 const QUEUE = 'agreed';
@@ -104,7 +104,14 @@ const lease: Command['act'] = async (world) => {
 };
 
 const index = fc.nat({ max: 99 });
-const statuses: readonly ReportStatus[] = ['COMPLETED', 'COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR'];
+const statuses: readonly ReportStatus[] = [
+  'COMPLETED',
+  'COMPLETED',
+  'COMPLETED',
+  'COMPLETED',
+  'FAILED',
+  'FAILED_WITH_TERMINAL_ERROR',
+];
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: fc.constant({ name: 'lease', act: lease }) },
@@ -165,7 +172,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     })),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.constant({
       name: 'an hour passes',
       act: async (world: World) => {
@@ -176,7 +183,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   {
-    weight: 4,
+    weight: 6,
     arbitrary: fc.constant({
       name: 'pass',
       act: async (world: World) => {

@@ -55,6 +55,44 @@ describe('locks', () => {
     await observer.end();
   });
 
+  it('of many runs at once are taken in one order: reports of the same runs in opposite orders meet no deadlock', async () => {
+    const url = database?.url ?? '';
+    const servers = await Promise.all([openServer(url), openServer(url)]);
+    const [one, two] = servers;
+    if (one === undefined || two === undefined) throw new Error('expected two servers');
+    const branches = ['one', 'two'].map((ref) => [step(`report_${ref}`, ref)]);
+    await registerWorkflow(
+      one,
+      workflow('reports', [
+        { name: 'fork', taskReferenceName: 'fork', type: 'FORK_JOIN', forkTasks: branches },
+        { name: 'join', taskReferenceName: 'join', type: 'JOIN', joinOn: ['one', 'two'] },
+      ]),
+    );
+    for (let round = 0; round < 6; round += 1) {
+      await Promise.all(Array.from({ length: 60 }, () => startRun(one, 'reports')));
+      const forth = await leaseFrom(one, ['report_one'], { count: 60 });
+      const back = await leaseFrom(two, ['report_two'], { count: 60 });
+      const answers = await Promise.all([
+        reportAll(
+          one,
+          forth.map((task) => reportOf(task)),
+        ),
+        reportAll(
+          two,
+          back.toReversed().map((task) => reportOf(task)),
+        ),
+        one.evaluator.runOnce(),
+        two.evaluator.runOnce(),
+      ]);
+      expect(new Set(answers.slice(0, 2).flat())).toEqual(new Set(['settled']));
+    }
+    await one.evaluateAll();
+    await Promise.all(servers.map((server) => server.close()));
+    const observer = await connect(url);
+    expect(await deadlocks(observer)).toBe(0);
+    await observer.end();
+  });
+
   it('are taken in one order by everybody: many operations at once over two servers meet no deadlock', async () => {
     const url = database?.url ?? '';
     const servers = await Promise.all([openServer(url, { poolMax: 24 }), openServer(url, { poolMax: 24 })]);

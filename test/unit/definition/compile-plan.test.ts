@@ -102,7 +102,8 @@ describe('a compiled choice', () => {
     expect(chooserOf({ expression: '${workflow.input.x}' })).toMatchObject({ kind: 'template' });
     const path = { evaluatorType: 'jsonpath', expression: '$.workflow.input.x' };
     expect(chooserOf(path)).toEqual(chooserOf({ expression: '${workflow.input.x}' }));
-    expect(chooserOf({ ...path, expression: '$.x', inputParameters: { x: 1 } })).toEqual({ kind: 'input', name: 'x' });
+    expect(chooserOf({ ...path, expression: 'x', inputParameters: { x: 1 } })).toEqual({ kind: 'input', name: 'x' });
+    expect(chooserOf({ ...path, expression: '$.x.y', inputParameters: { x: {} } })).toMatchObject({ kind: 'path' });
     expect(chooserOf({ evaluatorType: 'javascript', expression: '$.x' })).toEqual({ kind: 'script', source: '$.x' });
   });
 

@@ -56,10 +56,11 @@ describe('SWITCH', () => {
     [{ evaluatorType: 'javascript', expression: '$.n > 2 ? "big" : "small"' }, 'big'],
     [{ evaluatorType: 'graaljs', expression: '$.n > 5 ? "big" : "small"' }, 'small'],
     [{ evaluatorType: 'jsonpath', expression: '$.word' }, 'big'],
+    [{ evaluatorType: 'jsonpath', expression: '$.order.sizes[0]' }, 'small'],
     [{ evaluatorType: 'value-param', expression: '${workflow.input.word}' }, 'big'],
   ])('chooses by %j', (fields, chosen) => {
     const step: Step = switchOn('s', 'unused', { big: [simple('big')], small: [simple('small')] }, [], {
-      inputParameters: { n: '${workflow.input.n}', word: '${workflow.input.word}' },
+      inputParameters: { n: '${workflow.input.n}', word: '${workflow.input.word}', order: { sizes: ['small'] } },
       ...fields,
     });
     expect(new Run({ tasks: [step] }, { input: { n: 3, word: 'big' } }).open()).toEqual([chosen]);
