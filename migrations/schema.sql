@@ -66,8 +66,7 @@ create table outbox_events (
   constraint outbox_events_dedup UNIQUE (workflow_id, dedup_key),
   constraint outbox_events_pkey PRIMARY KEY (id)
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX outbox_events_deliverable ON public.outbox_events USING btree (id) WHERE (dead_at IS NULL);
-CREATE INDEX outbox_events_due ON public.outbox_events USING btree (available_at) WHERE (dead_at IS NULL);
+CREATE INDEX outbox_events_due ON public.outbox_events USING btree (available_at, id) WHERE (dead_at IS NULL);
 CREATE INDEX outbox_events_in_order ON public.outbox_events USING btree (namespace, ordering_key, id) WHERE (dead_at IS NULL);
 
 create table schema_migrations (
@@ -153,10 +152,9 @@ create table task_queue (
   constraint task_queue_pkey PRIMARY KEY (workflow_id, scheduled_seq),
   constraint task_queue_family CHECK ((family = ANY (ARRAY['worker'::text, 'system'::text, 'waiting'::text]))),
   constraint task_queue_lease_is_whole CHECK ((((lease_token IS NULL) = (lease_expires_at IS NULL)) AND ((lease_token IS NULL) OR (worker_id IS NOT NULL))))
-) with (fillfactor=70, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX task_queue_leased_by_name ON public.task_queue USING btree (namespace, task_name) WHERE (lease_expires_at IS NOT NULL);
+) with (fillfactor=30, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
-CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family <> 'waiting'::text));
+CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'worker'::text));
 CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
 
 create table timers (
@@ -171,8 +169,7 @@ create table timers (
   constraint timers_pkey PRIMARY KEY (workflow_id, ref, iteration, attempt, purpose),
   constraint timers_purpose CHECK ((purpose = ANY (ARRAY['WAIT'::text, 'EXECUTION'::text, 'SCHEDULE_TO_START'::text, 'START_TO_CLOSE'::text, 'SCHEDULE_TO_CLOSE'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX timers_due ON public.timers USING btree (fire_at) WHERE (NOT under_lock);
-CREATE INDEX timers_due_under_lock ON public.timers USING btree (fire_at) WHERE under_lock;
+CREATE INDEX timers_due ON public.timers USING btree (under_lock, fire_at);
 
 create table workflow_definitions (
   namespace text collate "C" not null,

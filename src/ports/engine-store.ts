@@ -56,7 +56,7 @@ export type IdempotencyClaim = Readonly<{
 export type IdempotencyHolder = Readonly<{ executionId: ExecutionId; fingerprint: string; status: ExecutionStatus }>;
 
 export type LeaseRequest = Readonly<{
-  /** Undefined: every namespace; for the runner of system tasks, whose queues no worker can name. */
+  /** Undefined: the system tasks of every namespace, for their runner. A namespace: what it has for workers. */
   namespace: Namespace | undefined;
   /** Served in this order until `count` is reached. */
   queues: readonly string[];
@@ -232,8 +232,9 @@ export interface EngineTx extends DefinitionReads {
   postponeTimers(timers: readonly DueTimer[], delayMs: number): Promise<void>;
 
   /**
-   * Takes up to `limit` deliverable messages in hand, oldest first, one per ordering key. They are delivered outside the
-   * transaction; a holder that vanishes loses nothing, since after `holdMs` they are deliverable again.
+   * Takes up to `limit` messages in hand, one per ordering key, those first that have been deliverable for longest, and
+   * returns them oldest first. They are delivered outside the transaction; a holder that vanishes loses nothing, since
+   * after `holdMs` they are deliverable again.
    */
   claimMessages(limit: number, holdMs: number): Promise<readonly OutboxMessage[]>;
   markDelivered(ids: readonly string[]): Promise<void>;

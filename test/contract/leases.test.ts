@@ -110,11 +110,21 @@ describe.each(harnesses)('leasing over $name', (harness) => {
     expect(await lease(open())).toEqual([]);
   });
 
-  it('never hands out a waiting task, and hands out a system task', async () => {
+  it('never hands out a waiting task, nor a system task to a worker', async () => {
     const executionId = await givenExecution(open());
     await givenTask(open(), executionId, { seq: 2, family: 'waiting' });
-    const system = await givenTask(open(), executionId, { seq: 3, family: 'system', taskType: 'INLINE' });
-    expect((await lease(open(), { count: 5 })).map((task) => task.taskId)).toEqual([system.taskId]);
+    await givenTask(open(), executionId, { seq: 3, family: 'system', taskType: 'INLINE' });
+    const task = await givenTask(open(), executionId, { seq: 4 });
+    expect((await lease(open(), { count: 5 })).map(({ taskId }) => taskId)).toEqual([task.taskId]);
+    expect(await open().engine.readyQueues([{ namespace: ALPHA, queue: 'charge' }])).toEqual([]);
+  });
+
+  it('hands system tasks of every namespace, and no others, to who names none', async () => {
+    const executionId = await givenExecution(open());
+    const system = await givenTask(open(), executionId, { seq: 2, family: 'system', taskType: 'INLINE' });
+    await givenTask(open(), executionId, { seq: 3 });
+    const held = await lease(open(), { namespace: undefined, count: 5 });
+    expect(held.map(({ taskId }) => taskId)).toEqual([system.taskId]);
   });
 
   it('hands a delayed task out once its time has come', async () => {

@@ -131,6 +131,15 @@ describe.each(harnesses)('the outbox over $name', (harness) => {
     expect(await claimedKeys()).toEqual(['m-1', 'n-1']);
   });
 
+  it('prefers a message that was never tried to one whose turn to be tried again comes later', async () => {
+    const executionId = await givenExecution(open());
+    await put(executionId, messageOf('m-1', { orderingKey: 'a' }));
+    await fail();
+    await put(executionId, messageOf('m-2', { orderingKey: 'b' }));
+    await open().advance(1_001);
+    expect(await claimedKeys(1)).toEqual(['m-2']);
+  });
+
   it('steps over a dead letter, and never tries it again', async () => {
     await put(await givenExecution(open()), messageOf('m-1'), messageOf('m-2'));
     await fail({ dead: true });

@@ -30,8 +30,8 @@ const promoteDue = (state: MemoryState, queue: string): void => {
 };
 
 const nextTask = (state: MemoryState, namespace: Namespace | undefined, queue: string): OpenTask | undefined => {
-  const { ready, readyAnywhere } = state.tables.openTasks;
-  const rows = namespace === undefined ? readyAnywhere.in(queue) : ready.in(inNamespace(namespace, queue));
+  const { ready, readySystem } = state.tables.openTasks;
+  const rows = namespace === undefined ? readySystem.in(queue) : ready.in(inNamespace(namespace, queue));
   for (const row of rows) if (hasRoom(state, row)) return row;
   return undefined;
 };

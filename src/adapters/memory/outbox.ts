@@ -48,7 +48,8 @@ export const outboxWrites = (
   claimMessages: async (limit, holdMs) => {
     const now = state.now();
     const due = deliveryHeads(state).filter((row) => row.nextAttemptAt <= now);
-    const claimed = due.slice(0, limit);
+    const longest = due.toSorted((a, b) => a.nextAttemptAt - b.nextAttemptAt || a.order - b.order);
+    const claimed = longest.slice(0, limit).toSorted((a, b) => a.order - b.order);
     for (const row of claimed) state.tables.outbox.put({ ...row, nextAttemptAt: addMs(now, holdMs) });
     return claimed.map((row) => row.message);
   },

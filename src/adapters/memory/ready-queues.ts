@@ -20,7 +20,7 @@ export const readyQueues = (
     for (const row of ready.in(inNamespace(namespace, queue))) if (hasRoom(state, row)) return true;
     for (const row of delayed.in(queue)) {
       if (row.visibleAt > now) return false;
-      if (row.namespace === namespace && hasRoom(state, row)) return true;
+      if (row.namespace === namespace && row.task.family === 'worker' && hasRoom(state, row)) return true;
     }
     return false;
   });

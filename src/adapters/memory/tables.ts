@@ -1,3 +1,4 @@
+import type { QueuedFamily } from '../../domain/execution/commands.ts';
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { Journal } from './journal.ts';
 import {
@@ -38,7 +39,8 @@ const executionTables = (journal: Journal) => {
 
 const isQueued = (row: OpenTask): boolean => row.task.family !== 'waiting' && row.outcome === undefined;
 const isFree = (row: OpenTask): boolean => isQueued(row) && row.lease === undefined;
-const isReady = (row: OpenTask): boolean => isFree(row) && row.ready;
+const isReady = (row: OpenTask, family: QueuedFamily): boolean =>
+  isFree(row) && row.ready && row.task.family === family;
 const isLeased = (row: OpenTask): boolean => row.outcome === undefined && row.lease !== undefined;
 const queueOf = (row: OpenTask): string => inNamespace(row.namespace, row.task.queue);
 const compareUrgency = (a: OpenTask, b: OpenTask): number =>
@@ -57,9 +59,12 @@ const openTaskTable = (journal: Journal) => {
     (row) => (isQueued(row) ? row.namespace : undefined),
     (a, b) => a.order - b.order,
   );
-  const ready = new OrderedIndex<OpenTask>((row) => (isReady(row) ? queueOf(row) : undefined), compareUrgency);
-  const readyAnywhere = new OrderedIndex<OpenTask>(
-    (row) => (isReady(row) ? row.task.queue : undefined),
+  const ready = new OrderedIndex<OpenTask>(
+    (row) => (isReady(row, 'worker') ? queueOf(row) : undefined),
+    compareUrgency,
+  );
+  const readySystem = new OrderedIndex<OpenTask>(
+    (row) => (isReady(row, 'system') ? row.task.queue : undefined),
     compareUrgency,
   );
   const delayed = new OrderedIndex<OpenTask>(
@@ -78,7 +83,7 @@ const openTaskTable = (journal: Journal) => {
     (row) => (row.outcome === undefined ? undefined : row.executionId),
     (a, b) => (a.outcomeOrder ?? 0) - (b.outcomeOrder ?? 0),
   );
-  const indexes = { byRun, byAttempt, queued, ready, readyAnywhere, delayed, leasedByName, byExpiry, withOutcome };
+  const indexes = { byRun, byAttempt, queued, ready, readySystem, delayed, leasedByName, byExpiry, withOutcome };
   return Object.assign(new Table<OpenTask>(journal, (row) => row.task.taskId, Object.values(indexes)), indexes);
 };
 

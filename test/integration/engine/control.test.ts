@@ -2,14 +2,30 @@ import { describe, expect, it } from 'vitest';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import { NAMESPACE, useCluster } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { createGate, withTx } from '../../support/faults.ts';
 import { violations } from '../../support/invariants.ts';
 import { eventsOf, ofType, registerWorkflow, startRun, statusOf, whenEnded } from '../../support/runs.ts';
 import { leaseFrom, leaseOne, reportAll, reportOf, reportOne, startWorker } from '../../support/workers.ts';
 import { chain, fanOut, step, workflow } from './definitions.ts';
-import { countOf } from './given.ts';
+import { countOf, whenBlocked } from './given.ts';
+
+const afterLease = createGate();
 
 describe('operator actions', () => {
-  const { at, cluster } = useCluster({}, {});
+  const { at, cluster } = useCluster(
+    {},
+    {},
+    {
+      faults: (engine) =>
+        withTx(engine, (tx) => ({
+          leaseTasks: async (request) => {
+            const tasks = await tx.leaseTasks(request);
+            await afterLease.pass();
+            return tasks;
+          },
+        })),
+    },
+  );
 
   const act = async (action: 'pause' | 'resume' | 'terminate' | 'retry', id: ExecutionId, server = 0) => {
     const done = await at(server).useCases.executions[action](NAMESPACE, id, 'test');
@@ -104,6 +120,21 @@ describe('operator actions', () => {
     expect(await act('resume', id)).toBe('TERMINAL_STATE');
     await at(0).evaluateAll();
     expect((await eventsOf(at(0), id)).at(-1)?.type).toBe('ExecutionClosed');
+  });
+
+  it('a terminate that waits for a lease being taken leaves no timer of that lease', async () => {
+    await registerWorkflow(at(0), chain('taken', 1, 'taken', { startToCloseTimeout: 600 }));
+    const id = await startRun(at(0), 'taken');
+    const held = afterLease.close();
+    const lease = leaseOne(at(2), 'taken');
+    await held;
+    const termination = act('terminate', id);
+    await whenBlocked(cluster().observer);
+    afterLease.open();
+    const task = await lease;
+    expect(await termination).toBe('TERMINATED');
+    expect(await openRows(id)).toBe(0);
+    expect(await reportOne(at(0), task)).toBe('LEASE_LOST');
   });
 
   it('a terminate that races passes and reports is strictly before or after each of them', async () => {
