@@ -49,14 +49,18 @@ export class Evaluator {
     this.deps = deps;
   }
 
-  /** Evaluates up to `limit` runs whose decide rows are due. Returns how many were claimed. */
-  async runOnce(limit: number = EVALUATION_BATCH_MAX): Promise<number> {
+  /**
+   * Evaluates up to `limit` runs whose decide rows are due. Returns how many were claimed. `onFull` is told at once when
+   * there may be more than that, so that another pass can begin beside this one.
+   */
+  async runOnce(limit: number = EVALUATION_BATCH_MAX, onFull: () => void = () => undefined): Promise<number> {
     let claimed: readonly ExecutionId[] = [];
     try {
       const pass = await this.deps.engine.transaction(async (tx) => {
         // 1 claim, 2 lock: nothing of a run may be read before its decide row is gone.
         const locked = await tx.claimEvaluations(limit);
         claimed = locked.heads.map((head) => head.executionId);
+        if (claimed.length >= limit) onFull();
         return this.pass(tx, locked, new Map());
       });
       this.committed(pass);

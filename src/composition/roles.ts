@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
+import { Subject } from 'rxjs';
 import type { DependencyContainer } from 'tsyringe';
+import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
 import { failureWorkflowHandler } from '../application/failure-workflow.ts';
 import { Loop } from '../application/loop.ts';
 import { RelayOutbox } from '../application/relay-outbox.ts';
@@ -14,6 +16,7 @@ import { TOKENS } from './tokens.ts';
 /** Longest sleep of each loop when nothing wakes it: the backstop for lost hints. */
 const IDLE_MS = {
   evaluate: 1_000,
+  overflow: 30_000,
   relay: 1_000,
   deadlines: 1_000,
   systemTasks: 1_000,
@@ -21,9 +24,6 @@ const IDLE_MS = {
   sweep: 60_000,
   partitions: 3_600_000,
 } as const;
-
-/** Loops of the pass in one process: while one waits for the database, another can decide. */
-const EVALUATION_LOOPS = 2;
 
 /** The loops that a process with these roles runs. All are safe to run many times over one database. */
 export const createLoops = (
@@ -55,17 +55,24 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
         dead ? 'a message is a dead letter' : 'a delivery failed and is tried again',
       ),
   );
-  const evaluations = Array.from(
-    { length: EVALUATION_LOOPS },
-    (_, index) =>
-      new Loop({
-        name: `evaluate-${index + 1}`,
-        runOnce: () => evaluator.runOnce(),
-        idleMs: IDLE_MS.evaluate,
-        wakes: wake.on('evaluations'),
-        onError: onError(c),
-      }),
-  );
+  // A full batch says that there is more: then, and only then, a second pass decides while the first waits for its commit.
+  const overflow = new Subject<void>();
+  const evaluations = [
+    new Loop({
+      name: 'evaluate',
+      runOnce: () => evaluator.runOnce(EVALUATION_BATCH_MAX, () => overflow.next()),
+      idleMs: IDLE_MS.evaluate,
+      wakes: wake.on('evaluations'),
+      onError: onError(c),
+    }),
+    new Loop({
+      name: 'evaluate-overflow',
+      runOnce: () => evaluator.runOnce(),
+      idleMs: IDLE_MS.overflow,
+      wakes: overflow,
+      onError: onError(c),
+    }),
+  ];
   const relayLoop = new Loop({
     name: 'relay-outbox',
     runOnce: () => relay.runOnce(),

@@ -26,6 +26,7 @@ const SESSION_SETTINGS = {
   enable_mergejoin: 'off',
   enable_seqscan: 'off',
   jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
 } as const;
 
 /** What statements run on. */

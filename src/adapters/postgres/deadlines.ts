@@ -34,19 +34,15 @@ export const expireLeases = async (session: Session, limit: number): Promise<rea
   await requestOutcomeReads(session, seen);
   const keys = seen.map(({ executionId, scheduledSeq }) => ({ workflow_id: executionId, scheduled_seq: scheduledSeq }));
   const expired = await session.rows(expire`
-    with seen as (
+    with seen as materialized (
       select * from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint)
-    ), locked as (
-      select t.workflow_id, t.scheduled_seq
-      from seen join task_queue t on t.workflow_id = seen.workflow_id and t.scheduled_seq = seen.scheduled_seq
-      order by t.workflow_id, t.scheduled_seq
-      for no key update of t
+      order by workflow_id, scheduled_seq
     )
     update task_queue t
     set outcome = 'TIMED_OUT', outcome_deadline = 'HEARTBEAT', outcome_output = '{}', outcome_at = clock_timestamp(),
       outcome_reason = 'no heartbeat from worker ' || t.worker_id || ' before its lease ended'
-    from locked
-    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
+    from seen
+    where t.workflow_id = any(array[seen.workflow_id]) and t.scheduled_seq = seen.scheduled_seq
       and t.outcome is null and coalesce(t.lease_expires_at, 'infinity') <= clock_timestamp()
     returning t.workflow_id as execution_id`);
   return distinct(expired);

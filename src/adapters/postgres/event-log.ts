@@ -28,11 +28,14 @@ export const readEvents = async (
 ): Promise<ReadonlyMap<ExecutionId, readonly SequencedEvent[]>> => {
   if (after.size === 0) return new Map();
   const rows = await session.rows(read`
-    select e.workflow_id as execution_id, e.seq, e.data as event
+    select wanted.workflow_id as execution_id, e.seq, e.data as event
     from unnest(${sql.array([...after.keys()], 'uuid')}, ${sql.array([...after.values()], 'int8')})
       as wanted (workflow_id, seq)
-    join workflow_events e on e.workflow_id = wanted.workflow_id and e.seq > wanted.seq
-    order by e.workflow_id, e.seq`);
+    cross join lateral (
+      select e.seq, e.data from workflow_events e
+      where e.workflow_id = wanted.workflow_id and e.seq > wanted.seq
+      order by e.seq
+    ) as e`);
   return groupByRun(rows, ({ seq, event }) => ({ seq, event }));
 };
 

@@ -52,11 +52,15 @@ const headOf = ({
 export const lockExecutions = async (session: Session, ids: readonly ExecutionId[]): Promise<LockedExecutions> => {
   const rows = await session.rows(lock`
     with locked as (
-      select w.workflow_id, w.namespace, w.status, w.definition_hash
-      from unnest(${sql.array(ids, 'uuid')}) as wanted (workflow_id)
-      join workflow_executions w on w.workflow_id = wanted.workflow_id
-      order by w.workflow_id
-      for no key update of w
+      select l.workflow_id, l.namespace, l.status, l.definition_hash
+      from (
+        select workflow_id from unnest(${sql.array(ids, 'uuid')}) as unnested (workflow_id) order by workflow_id
+      ) as wanted
+      cross join lateral (
+        select w.workflow_id, w.namespace, w.status, w.definition_hash
+        from workflow_executions w where w.workflow_id = wanted.workflow_id
+        for no key update
+      ) as l
     )
     select clock_timestamp() as now, l.workflow_id as execution_id, l.namespace, l.status, l.definition_hash
     from (select 1) as always left join locked l on true
@@ -120,5 +124,5 @@ export const projectExecutions = async (
       workflow_id uuid, namespace text, status text, output json, reason text, failed_task text,
       updated_at timestamptz, ended_at timestamptz
     )
-    where w.workflow_id = r.workflow_id and w.namespace = r.namespace`);
+    where w.workflow_id = any(array[r.workflow_id]) and w.namespace = r.namespace`);
 };

@@ -174,22 +174,18 @@ export const heartbeat = async (
 ): Promise<readonly HeartbeatOutcome[]> => {
   if (heartbeats.length === 0) return [];
   const rows = await session.rows(extend`
-    with held as (
+    with held as materialized (
       select * from json_to_recordset(${jsonRows(leaseRows(heartbeats))}::json) as r (
         workflow_id uuid, scheduled_seq bigint, lease_token uuid, lease_ms bigint, progress json
       )
-    ), locked as (
-      select held.*
-      from held join task_queue t on t.workflow_id = held.workflow_id and t.scheduled_seq = held.scheduled_seq
-      order by t.workflow_id, t.scheduled_seq
-      for no key update of t
+      order by workflow_id, scheduled_seq
     )
     update task_queue t
-    set lease_expires_at = clock_timestamp() + coalesce(locked.lease_ms, t.heartbeat_ms) * interval '1 millisecond',
-      progress = coalesce(locked.progress, t.progress)
-    from locked
-    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      and t.lease_token = locked.lease_token and t.outcome is null and t.namespace = ${namespace}
+    set lease_expires_at = clock_timestamp() + coalesce(held.lease_ms, t.heartbeat_ms) * interval '1 millisecond',
+      progress = coalesce(held.progress, t.progress)
+    from held
+    where t.workflow_id = any(array[held.workflow_id]) and t.scheduled_seq = held.scheduled_seq
+      and t.lease_token = held.lease_token and t.outcome is null and t.namespace = ${namespace}
     returning t.workflow_id as execution_id, t.scheduled_seq, t.lease_token, t.lease_expires_at`);
   const extended = new Map(
     rows.map((row) => [
@@ -210,21 +206,17 @@ export const releaseLeases = async (
 ): Promise<readonly Readonly<{ namespace: Namespace; queue: string }>[]> => {
   if (leases.length === 0) return [];
   return session.rows(release`
-    with held as (
+    with held as materialized (
       select * from json_to_recordset(${jsonRows(leaseRows(leases))}::json) as r (
         workflow_id uuid, scheduled_seq bigint, lease_token uuid
       )
-    ), locked as (
-      select held.*
-      from held join task_queue t on t.workflow_id = held.workflow_id and t.scheduled_seq = held.scheduled_seq
-      order by t.workflow_id, t.scheduled_seq
-      for no key update of t
+      order by workflow_id, scheduled_seq
     )
     update task_queue t
     set lease_token = null, lease_expires_at = null, worker_id = null
-    from locked
-    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      and t.lease_token = locked.lease_token and t.outcome is null
+    from held
+    where t.workflow_id = any(array[held.workflow_id]) and t.scheduled_seq = held.scheduled_seq
+      and t.lease_token = held.lease_token and t.outcome is null
       and (${namespace ?? null}::text is null or t.namespace = ${namespace ?? null}::text)
     returning t.namespace, t.queue`);
 };

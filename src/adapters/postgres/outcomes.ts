@@ -116,13 +116,16 @@ const requestPasses = async (session: Session, namespace: Namespace | null, repo
   }));
   const requested = await session.run(request`
     insert into decide_queue as present (workflow_id, due_at, reported)
-    select t.workflow_id, clock_timestamp(), array_agg(t.scheduled_seq)
+    select r.workflow_id, clock_timestamp(), array_agg(r.scheduled_seq)
     from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint, lease_token uuid)
-    join task_queue t on t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq
-    where t.lease_token = r.lease_token and t.outcome is null
-      and (${namespace}::text is null or t.namespace = ${namespace}::text)
-    group by t.workflow_id
-    order by t.workflow_id
+    cross join lateral (
+      select from task_queue t
+      where t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq and t.lease_token = r.lease_token
+        and t.outcome is null and (${namespace}::text is null or t.namespace = ${namespace}::text)
+      offset 0
+    ) as held
+    group by r.workflow_id
+    order by r.workflow_id
     ${onRequestedBefore}`);
   return requested > 0;
 };
@@ -138,22 +141,18 @@ const setOutcomes = async (
 ): Promise<ReadonlySet<string>> => {
   // Reports of one statement get instants a microsecond apart, which keeps their order for the pass.
   const rows = await session.rows(settle`
-    with report as (
+    with report as materialized (
       select * from json_to_recordset(${jsonRows(reports)}::json) as r (
         workflow_id uuid, scheduled_seq bigint, lease_token uuid, status text, output json, reason text, position integer
       )
-    ), locked as (
-      select report.*
-      from report join task_queue t on t.workflow_id = report.workflow_id and t.scheduled_seq = report.scheduled_seq
-      order by t.workflow_id, t.scheduled_seq
-      for no key update of t
+      order by workflow_id, scheduled_seq
     )
     update task_queue t
-    set outcome = locked.status, outcome_output = locked.output, outcome_reason = locked.reason,
-      outcome_at = (select clock_timestamp()) + locked.position * interval '1 microsecond'
-    from locked
-    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      and t.lease_token = locked.lease_token and t.outcome is null
+    set outcome = report.status, outcome_output = report.output, outcome_reason = report.reason,
+      outcome_at = (select clock_timestamp()) + report.position * interval '1 microsecond'
+    from report
+    where t.workflow_id = any(array[report.workflow_id]) and t.scheduled_seq = report.scheduled_seq
+      and t.lease_token = report.lease_token and t.outcome is null
       and (${namespace}::text is null or t.namespace = ${namespace}::text)
     returning t.workflow_id as execution_id, t.scheduled_seq, t.lease_token`);
   return new Set(rows.map(keyOfRow));

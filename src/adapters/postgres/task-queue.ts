@@ -70,6 +70,7 @@ export const enqueueTasks = async (
       select from task_executions closed
       where closed.workflow_id = r.workflow_id and closed.ref = r.ref
         and closed.iteration = r.iteration and closed.attempt = r.attempt
+      offset 0
     )
     order by workflow_id, scheduled_seq
     on conflict do nothing
@@ -105,20 +106,16 @@ export const closeTasks = async (session: Session, tasks: readonly Owed<CloseTas
     ended_at: timestamp(item.endedAt),
   }));
   await session.run(close`
-    with ended as (
+    with ended as materialized (
       select * from json_to_recordset(${jsonRows(rows)}::json) as r (
         workflow_id uuid, scheduled_seq bigint, namespace text, ref text, iteration integer, attempt integer,
         task_type text, task_name text, status text, reason text, worker_id text,
         scheduled_at timestamptz, started_at timestamptz, ended_at timestamptz
       )
-    ), locked as (
-      select t.workflow_id, t.scheduled_seq
-      from ended join task_queue t on t.workflow_id = ended.workflow_id and t.scheduled_seq = ended.scheduled_seq
-      order by t.workflow_id, t.scheduled_seq
-      for update of t
+      order by workflow_id, scheduled_seq
     ), removed as (
-      delete from task_queue t using locked
-      where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
+      delete from task_queue t using ended
+      where t.workflow_id = any(array[ended.workflow_id]) and t.scheduled_seq = ended.scheduled_seq
     )
     insert into task_executions (
       workflow_id, ref, iteration, attempt, namespace, scheduled_seq, task_type, task_name, status, reason, worker_id,

@@ -70,14 +70,16 @@ describe('ten deciders over two servers', () => {
       at(1),
       tasks.map((task) => reportOf(task)),
     );
+    // Without a wakeup that they could contend for, only the run itself is left to be locked.
+    await cluster().observer.query('delete from decide_queue where workflow_id = $1', [id]);
     const held = afterReading.close();
-    const first = at(2).evaluator.runOnce();
+    const first = at(2).control.repairAnywhere(id);
     await held;
     const others = Array.from({ length: DECIDERS - 1 }, (_, index) => at(index % 2).control.repairAnywhere(id));
     await whenBlocked(cluster().observer, DECIDERS - 1);
     expect(await at(0).evaluator.runOnce()).toBe(0);
     afterReading.open();
-    expect(await first).toBe(1);
+    expect(await first).toBeGreaterThan(0);
     expect(await Promise.all(others)).toEqual(Array(DECIDERS - 1).fill(0));
     expect(ofType(await eventsOf(at(0), id), 'TaskScheduled')).toHaveLength(2 * BRANCHES);
     expect(await violations(cluster().observer, at(0).definitions)).toEqual([]);
