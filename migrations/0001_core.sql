@@ -178,7 +178,8 @@ create table task_queue (
   outcome_deadline text collate "C",
   outcome_at timestamptz,
   primary key (workflow_id, scheduled_seq),
-  constraint task_queue_identity unique (workflow_id, ref, iteration, attempt),
+  -- Not led by the run: what looks a row up by its key finds one index that could serve, whatever the statistics say.
+  constraint task_queue_identity unique (iteration, workflow_id, ref, attempt),
   constraint task_queue_family check (family in ('worker', 'system', 'waiting')),
   constraint task_queue_lease_is_whole check (
     (lease_token is null) = (lease_expires_at is null) and (lease_token is null or worker_id is not null)

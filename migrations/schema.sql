@@ -148,7 +148,7 @@ create table task_queue (
   outcome_reason text,
   outcome_deadline text collate "C",
   outcome_at timestamp with time zone,
-  constraint task_queue_identity UNIQUE (workflow_id, ref, iteration, attempt),
+  constraint task_queue_identity UNIQUE (iteration, workflow_id, ref, attempt),
   constraint task_queue_pkey PRIMARY KEY (workflow_id, scheduled_seq),
   constraint task_queue_family CHECK ((family = ANY (ARRAY['worker'::text, 'system'::text, 'waiting'::text]))),
   constraint task_queue_lease_is_whole CHECK ((((lease_token IS NULL) = (lease_expires_at IS NULL)) AND ((lease_token IS NULL) OR (worker_id IS NOT NULL))))

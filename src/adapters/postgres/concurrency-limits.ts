@@ -3,6 +3,7 @@ import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { Session } from './database.ts';
 import { count, prepared, preparedCommand, sql, text } from './statement.ts';
 
+const any = prepared('limits_any', z.object({ isLimited: z.boolean() }));
 const peek = prepared('limits_peek', z.object({ name: text, concurrentExecLimit: count }));
 const lock = preparedCommand('limits_lock');
 const countLeased = prepared('limits_count', z.object({ taskName: text, leased: count }));
@@ -12,7 +13,16 @@ export type Room = ReadonlyMap<string, number>;
 
 const NO_LIMITS: Room = new Map();
 
-/** Limited names among the tasks that would be leased next; without a limit in the namespace nothing is looked at. */
+/** Whether the namespace limits anything: hardly any does, and then a lease is one plain statement. */
+export const hasLimits = async (session: Session, namespace: Namespace): Promise<boolean> => {
+  const { isLimited } = await session.one(any`
+    select exists (
+      select from task_definitions where namespace = ${namespace} and concurrent_exec_limit > 0
+    ) as is_limited`);
+  return isLimited;
+};
+
+/** Limited names among the tasks that would be leased next. */
 const limitedNext = (session: Session, namespace: Namespace, queues: readonly string[], wanted: number) =>
   session.rows(peek`
     select distinct d.name, d.concurrent_exec_limit
@@ -27,9 +37,6 @@ const limitedNext = (session: Session, namespace: Namespace, queues: readonly st
     ) next
     join task_definitions d
       on d.namespace = ${namespace} and d.name = next.task_name and d.concurrent_exec_limit > 0
-    where (select exists (
-      select from task_definitions limited where limited.namespace = ${namespace} and limited.concurrent_exec_limit > 0
-    ))
     order by d.name`);
 
 /**

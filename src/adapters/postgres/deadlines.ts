@@ -62,67 +62,63 @@ const timerKeys = (due: readonly DueTimer[]): string =>
 /** A task that a worker has leased once is past its wait for one, whatever its timer says. */
 const setTimerOutcomes = (session: Session, due: readonly DueTimer[]) =>
   session.rows(fire`
-    with due as (
-      select timers.* from json_to_recordset(${timerKeys(due)}::json) as r (
+    with due as materialized (
+      select t.workflow_id, t.scheduled_seq, m.purpose
+      from json_to_recordset(${timerKeys(due)}::json) as r (
         workflow_id uuid, ref text, iteration integer, attempt integer, purpose text
       )
-      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
-        and timers.attempt = r.attempt and timers.purpose = r.purpose
-      where timers.fire_at <= (select clock_timestamp())
-    ), locked as (
-      select t.workflow_id, t.scheduled_seq, due.purpose
-      from due join task_queue t on t.workflow_id = due.workflow_id and t.ref = due.ref
-        and t.iteration = due.iteration and t.attempt = due.attempt
+      cross join lateral (
+        select purpose from timers
+        where workflow_id = r.workflow_id and ref = r.ref and iteration = r.iteration and attempt = r.attempt
+          and purpose = r.purpose and fire_at <= (select clock_timestamp())
+        offset 0
+      ) as m
+      cross join lateral (
+        select workflow_id, scheduled_seq from task_queue
+        where workflow_id = r.workflow_id and ref = r.ref and iteration = r.iteration and attempt = r.attempt
+        offset 0
+      ) as t
       order by t.workflow_id, t.scheduled_seq
-      for no key update of t
     )
     update task_queue t
-    set outcome = case locked.purpose when 'WAIT' then 'COMPLETED' else 'TIMED_OUT' end,
-      outcome_deadline = case locked.purpose when 'WAIT' then null else locked.purpose end,
-      outcome_reason = case locked.purpose when 'WAIT' then null else 'the ' || locked.purpose || ' deadline passed' end,
+    set outcome = case due.purpose when 'WAIT' then 'COMPLETED' else 'TIMED_OUT' end,
+      outcome_deadline = case due.purpose when 'WAIT' then null else due.purpose end,
+      outcome_reason = case due.purpose when 'WAIT' then null else 'the ' || due.purpose || ' deadline passed' end,
       outcome_output = '{}', outcome_at = clock_timestamp()
-    from locked
-    where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq and t.outcome is null
-      and (locked.purpose <> 'SCHEDULE_TO_START' or t.started_at is null)
+    from due
+    where t.workflow_id = any(array[due.workflow_id]) and t.scheduled_seq = due.scheduled_seq and t.outcome is null
+      and (due.purpose <> 'SCHEDULE_TO_START' or t.started_at is null)
     returning t.workflow_id as execution_id`);
 
 /** Removes timers that have had their effect; one that was armed anew meanwhile stays. */
 export const dropTimers = async (session: Session, due: readonly DueTimer[]): Promise<void> => {
   if (due.length === 0) return;
   await session.run(dropFired`
-    with locked as (
-      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
-      from json_to_recordset(${timerKeys(due)}::json) as r (
+    with fired as materialized (
+      select * from json_to_recordset(${timerKeys(due)}::json) as r (
         workflow_id uuid, ref text, iteration integer, attempt integer, purpose text
       )
-      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
-        and timers.attempt = r.attempt and timers.purpose = r.purpose
-      order by 1, 2, 3, 4, 5
-      for update of timers
+      order by workflow_id, ref collate "C", iteration, attempt, purpose collate "C"
     )
-    delete from timers using locked
-    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
-      and timers.attempt = locked.attempt and timers.purpose = locked.purpose
+    delete from timers using fired
+    where timers.workflow_id = any(array[fired.workflow_id]) and timers.ref = fired.ref
+      and timers.iteration = fired.iteration and timers.attempt = fired.attempt and timers.purpose = fired.purpose
       and timers.fire_at <= clock_timestamp()`);
 };
 
 export const postponeTimers = async (session: Session, due: readonly DueTimer[], delayMs: number): Promise<void> => {
   if (due.length === 0) return;
   await session.run(postpone`
-    with locked as (
-      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
-      from json_to_recordset(${timerKeys(due)}::json) as r (
+    with failed as materialized (
+      select * from json_to_recordset(${timerKeys(due)}::json) as r (
         workflow_id uuid, ref text, iteration integer, attempt integer, purpose text
       )
-      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
-        and timers.attempt = r.attempt and timers.purpose = r.purpose
-      order by 1, 2, 3, 4, 5
-      for update of timers
+      order by workflow_id, ref collate "C", iteration, attempt, purpose collate "C"
     )
     update timers set fire_at = clock_timestamp() + ${delayMs}::bigint * interval '1 millisecond'
-    from locked
-    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
-      and timers.attempt = locked.attempt and timers.purpose = locked.purpose
+    from failed
+    where timers.workflow_id = any(array[failed.workflow_id]) and timers.ref = failed.ref
+      and timers.iteration = failed.iteration and timers.attempt = failed.attempt and timers.purpose = failed.purpose
       and timers.fire_at <= clock_timestamp()`);
 };
 

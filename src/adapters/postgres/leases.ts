@@ -9,7 +9,7 @@ import type {
   LeaseRequest,
   LogLine,
 } from '../../ports/engine-store.ts';
-import { lockRoom, queuesWithRoom, type Room, roomAfter } from './concurrency-limits.ts';
+import { hasLimits, lockRoom, queuesWithRoom, type Room, roomAfter } from './concurrency-limits.ts';
 import type { Session } from './database.ts';
 import {
   count,
@@ -43,8 +43,9 @@ const leasedRow = z.object({
   startedAt: instant,
   workerId: text,
 });
-const lease = prepared('tasks_lease', leasedRow);
-const leaseEverywhere = prepared('tasks_lease_everywhere', leasedRow);
+const leaseUnlimited = prepared('tasks_lease', leasedRow);
+const leaseLimited = prepared('tasks_lease_limited', leasedRow);
+const leaseSystem = prepared('tasks_lease_system', leasedRow);
 const extend = prepared(
   'tasks_heartbeat',
   z.object({ executionId, scheduledSeq: count, leaseToken, leaseExpiresAt: instant }),
@@ -58,81 +59,105 @@ const leasedTask = ({ scheduledSeq, input, ...row }: z.output<typeof leasedRow>)
   input: input ?? null,
 });
 
-/** Which tasks a request may have: those of its namespace, with regard to limits; or the system tasks of all. */
-const scopeOf = (namespace: Namespace | undefined, openNames: readonly string[]) =>
-  namespace === undefined
-    ? sql.fragment`q.family = 'system'`
-    : sql.fragment`q.family = 'worker' and q.namespace = ${namespace} and (
-        q.task_name = any(${sql.array(openNames, 'text')}) or not exists (
-          select from task_definitions d
-          where d.namespace = ${namespace} and d.name = q.task_name and d.concurrent_exec_limit > 0
-        )
-      )`;
+type Fragment = ReturnType<typeof sql.fragment>;
 
 /**
- * The rows are locked where they are found and never waited for, so the order of locking cannot matter. A task with a
- * limit is taken only as one of the names that are locked and have room. The time of the attempt with its worker starts
- * with its first lease; the clock is the database's, at the moment of the lease.
+ * The next tasks of the queues in order. The rows are locked where they are found and never waited for, so the order of
+ * locking cannot matter.
  */
+const nextTasks = (queues: readonly string[], count: number, scope: Fragment): Fragment => sql.fragment`
+  select t.*
+  from unnest(${sql.array(queues, 'text')}) as wanted (queue)
+  cross join lateral (
+    select q.ctid as place, q.task_name
+    from task_queue q
+    where q.queue = wanted.queue and q.lease_token is null and q.outcome is null
+      and q.visible_at <= (select clock_timestamp())
+      and ${scope}
+    order by q.priority desc, q.scheduled_at, q.workflow_id, q.scheduled_seq
+    limit ${count}::bigint
+    for update skip locked
+  ) t
+  limit ${count}::bigint`;
+
+/**
+ * Leases the rows of the table `numbered` (place, number), which this statement has locked: so their places hold. The time
+ * of the attempt with its worker starts with its first lease; the clock is the database's, at the moment of the lease.
+ */
+const leaseNumbered = ({ workerId, leaseMs }: LeaseRequest, tokens: readonly LeaseToken[]): Fragment => sql.fragment`
+  leased as (
+    update task_queue t
+    set lease_token = (${sql.array(tokens, 'uuid')})[numbered.number],
+      worker_id = ${workerId},
+      lease_expires_at = clock_timestamp()
+        + coalesce(${leaseMs ?? null}::bigint, t.heartbeat_ms) * interval '1 millisecond',
+      started_at = coalesce(t.started_at, clock_timestamp())
+    from numbered
+    where t.ctid = numbered.place
+    returning t.workflow_id, t.scheduled_seq, t.namespace, t.ref, t.iteration, t.attempt, t.task_type, t.task_name,
+      t.queue, t.priority, t.input, t.lease_token, t.lease_expires_at, t.scheduled_at, t.started_at, t.worker_id,
+      t.start_to_close_ms, t.alert_only, numbered.number
+  ), armed as (
+    insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
+    select workflow_id, ref, iteration, attempt, 'START_TO_CLOSE', namespace,
+      started_at + start_to_close_ms * interval '1 millisecond', alert_only
+    from leased where start_to_close_ms > 0
+    on conflict do nothing
+  )
+  select workflow_id as execution_id, scheduled_seq, namespace, ref, iteration, attempt, task_type, task_name, queue,
+    priority, input, lease_token, lease_expires_at, scheduled_at, started_at, worker_id
+  from leased
+  order by number`;
+
+const leaseNext = async (session: Session, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
+  const { namespace, queues, count } = request;
+  const scope =
+    namespace === undefined
+      ? sql.fragment`q.family = 'system'`
+      : sql.fragment`q.family = 'worker' and q.namespace = ${namespace}`;
+  const rows = await session.rows((namespace === undefined ? leaseSystem : leaseUnlimited)`
+    with picked as (${nextTasks(queues, count, scope)}
+    ), numbered as (
+      select place, row_number() over () as number from picked
+    ), ${leaseNumbered(request, request.tokens.slice(0, count))}`);
+  return rows.map(leasedTask);
+};
+
+/** A task with a limit is taken only as one of the names that are locked and have room. */
 const leaseRound = async (
   session: Session,
-  { namespace, queues, workerId, leaseMs }: LeaseRequest,
+  request: LeaseRequest,
+  namespace: Namespace,
   tokens: readonly LeaseToken[],
   room: Room,
 ): Promise<readonly LeasedTask[]> => {
   const open = [...room].filter(([, free]) => free > 0);
-  const openNames = open.map(([name]) => name);
-  const statement = namespace === undefined ? leaseEverywhere : lease;
-  const rows = await session.rows(statement`
-    with picked as (
-      select t.workflow_id, t.scheduled_seq, t.task_name
-      from unnest(${sql.array(queuesWithRoom(queues, room), 'text')}) as wanted (queue)
-      cross join lateral (
-        select q.workflow_id, q.scheduled_seq, q.task_name
-        from task_queue q
-        where q.queue = wanted.queue and q.lease_token is null and q.outcome is null
-          and q.visible_at <= (select clock_timestamp())
-          and ${scopeOf(namespace, openNames)}
-        order by q.priority desc, q.scheduled_at, q.workflow_id, q.scheduled_seq
-        limit ${tokens.length}::bigint
-        for update skip locked
-      ) t
-      limit ${tokens.length}::bigint
-    ), placed as (
-      select workflow_id, scheduled_seq, task_name, row_number() over () as place from picked
+  const names = sql.array(
+    open.map(([name]) => name),
+    'text',
+  );
+  const free = sql.array(
+    open.map(([, free]) => free),
+    'int8',
+  );
+  const scope = sql.fragment`q.family = 'worker' and q.namespace = ${namespace} and (
+        q.task_name = any(${names}) or not exists (
+          select from task_definitions d
+          where d.namespace = ${namespace} and d.name = q.task_name and d.concurrent_exec_limit > 0
+        )
+      )`;
+  const rows = await session.rows(leaseLimited`
+    with picked as (${nextTasks(queuesWithRoom(request.queues, room), tokens.length, scope)}
+    ), ordered as (
+      select place, task_name, row_number() over () as number from picked
     ), ranked as (
-      select workflow_id, scheduled_seq, task_name, place,
-        row_number() over (partition by task_name order by place) as place_in_name
-      from placed
+      select place, task_name, number, row_number() over (partition by task_name order by number) as number_in_name
+      from ordered
     ), numbered as (
-      select workflow_id, scheduled_seq, row_number() over (order by place) as number
-      from ranked
-      left join unnest(${sql.array(openNames, 'text')}, ${sql.array(
-        open.map(([, free]) => free),
-        'int8',
-      )}) as room (name, free) on room.name = ranked.task_name
-      where room.free is null or place_in_name <= room.free
-    ), leased as (
-      update task_queue t
-      set lease_token = (${sql.array(tokens, 'uuid')})[numbered.number],
-        worker_id = ${workerId},
-        lease_expires_at = clock_timestamp()
-          + coalesce(${leaseMs ?? null}::bigint, t.heartbeat_ms) * interval '1 millisecond',
-        started_at = coalesce(t.started_at, clock_timestamp())
-      from numbered
-      where t.workflow_id = numbered.workflow_id and t.scheduled_seq = numbered.scheduled_seq
-      returning t.*, numbered.number
-    ), armed as (
-      insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
-      select workflow_id, ref, iteration, attempt, 'START_TO_CLOSE', namespace,
-        started_at + start_to_close_ms * interval '1 millisecond', alert_only
-      from leased where start_to_close_ms > 0
-      on conflict do nothing
-    )
-    select workflow_id as execution_id, scheduled_seq, namespace, ref, iteration, attempt, task_type, task_name, queue,
-      priority, input, lease_token, lease_expires_at, scheduled_at, started_at, worker_id
-    from leased
-    order by number`);
+      select place, row_number() over (order by number) as number
+      from ranked left join unnest(${names}, ${free}) as room (name, free) on room.name = ranked.task_name
+      where room.free is null or number_in_name <= room.free
+    ), ${leaseNumbered(request, tokens)}`);
   return rows.map(leasedTask);
 };
 
@@ -140,11 +165,12 @@ const leaseRound = async (
 export const leaseTasks = async (session: Session, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
   const { namespace, queues, tokens, count } = request;
   if (count <= 0 || queues.length === 0) return [];
-  let room: Room = namespace === undefined ? new Map() : await lockRoom(session, namespace, queues, count);
+  if (namespace === undefined || !(await hasLimits(session, namespace))) return leaseNext(session, request);
+  let room = await lockRoom(session, namespace, queues, count);
   const isLimited = room.size > 0;
   const leased: LeasedTask[] = [];
   for (;;) {
-    const round = await leaseRound(session, request, tokens.slice(leased.length, count), room);
+    const round = await leaseRound(session, request, namespace, tokens.slice(leased.length, count), room);
     leased.push(...round);
     if (!isLimited || round.length === 0 || leased.length >= count) return leased;
     room = roomAfter(room, round);

@@ -69,6 +69,7 @@ export const claimMessages = async (
           select from outbox_events before
           where before.namespace = o.namespace and before.ordering_key = o.ordering_key
             and before.dead_at is null and before.id < o.id
+          offset 0
         )
       order by o.available_at, o.id
       limit ${limit}::bigint
@@ -77,7 +78,7 @@ export const claimMessages = async (
       update outbox_events o
       set available_at = clock_timestamp() + ${holdMs}::bigint * interval '1 millisecond'
       from picked
-      where o.id = picked.id
+      where o.id = any(array[picked.id])
       returning o.*
     )
     select id::text, namespace, workflow_id as execution_id, topic, dedup_key, ordering_key, payload, attempts
@@ -104,5 +105,5 @@ export const markFailed = async (session: Session, failures: readonly DeliveryFa
       available_at = clock_timestamp() + r.retry_after_ms * interval '1 millisecond',
       dead_at = case when r.dead then clock_timestamp() end
     from json_to_recordset(${jsonRows(rows)}::json) as r (id bigint, reason text, retry_after_ms bigint, dead boolean)
-    where o.id = r.id`);
+    where o.id = any(array[r.id])`);
 };

@@ -79,8 +79,11 @@ export const readOutcomes = async (
   const rows = await session.rows(read`
     select ${OUTCOME_COLUMNS}
     from unnest(${ids}, ${seqs}) as reported (workflow_id, scheduled_seq)
-    join task_queue t on t.workflow_id = reported.workflow_id and t.scheduled_seq = reported.scheduled_seq
-    where t.outcome is not null
+    cross join lateral (
+      select * from task_queue q
+      where q.workflow_id = reported.workflow_id and q.scheduled_seq = reported.scheduled_seq and q.outcome is not null
+      offset 0
+    ) as t
     order by t.outcome_at, t.scheduled_seq`);
   return groupByRun(rows, outcomeOf);
 };
@@ -169,8 +172,12 @@ const storedReports = async (
     select t.workflow_id as execution_id, t.scheduled_seq, t.namespace, t.lease_token,
       t.outcome as status, t.outcome_output as output, t.outcome_reason as reason
     from json_to_recordset(${jsonRows(keys)}::json) as r (workflow_id uuid, scheduled_seq bigint)
-    join task_queue t on t.workflow_id = r.workflow_id and t.scheduled_seq = r.scheduled_seq
-    where t.lease_token is not null and t.outcome is not null`);
+    cross join lateral (
+      select * from task_queue q
+      where q.workflow_id = r.workflow_id and q.scheduled_seq = r.scheduled_seq
+        and q.lease_token is not null and q.outcome is not null
+      offset 0
+    ) as t`);
   return new Map(rows.map((row) => [keyOfRow(row), row]));
 };
 

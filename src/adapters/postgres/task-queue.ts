@@ -4,12 +4,22 @@ import { parseTaskId, taskIdOf } from '../../domain/kernel/brand.ts';
 import { invariant } from '../../domain/kernel/invariant.ts';
 import type { CloseTask, EnqueueTask, Owed } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
-import { count, executionId, jsonRows, prepared, preparedCommand, timestamp, timestampOrNull } from './statement.ts';
+import {
+  count,
+  executionId,
+  jsonRows,
+  prepared,
+  preparedCommand,
+  sql,
+  timestamp,
+  timestampOrNull,
+} from './statement.ts';
 
 const enqueue = prepared('tasks_enqueue', z.object({ executionId }));
 const listOpen = prepared('tasks_list_open', z.object({ scheduledSeq: count }));
 const close = preparedCommand('tasks_close');
 const cancel = preparedCommand('tasks_cancel');
+const disarm = preparedCommand('timers_disarm');
 
 /** The primary key of an open attempt, out of its id. */
 export const taskKey = (taskId: TaskId): Readonly<{ workflow_id: ExecutionId; scheduled_seq: number }> => {
@@ -135,19 +145,13 @@ export const cancelOpenWork = async (
   if (ended.length === 0) return;
   const rows = ended.map(({ executionId, at }) => ({ workflow_id: executionId, ended_at: timestamp(at) }));
   await session.run(cancel`
-    with ended as (
+    with ended as materialized (
       select * from json_to_recordset(${jsonRows(rows)}::json) as r (workflow_id uuid, ended_at timestamptz)
-    ), locked as (
-      select t.workflow_id, t.scheduled_seq, ended.ended_at
-      from ended join task_queue t on t.workflow_id = ended.workflow_id
-      order by t.workflow_id, t.scheduled_seq
-      for update of t
+      order by workflow_id
     ), removed as (
-      delete from task_queue t using locked
-      where t.workflow_id = locked.workflow_id and t.scheduled_seq = locked.scheduled_seq
-      returning t.*, locked.ended_at
-    ), disarmed as (
-      delete from timers using ended where timers.workflow_id = ended.workflow_id
+      delete from task_queue t using ended
+      where t.workflow_id = any(array[ended.workflow_id])
+      returning t.*, ended.ended_at
     )
     insert into task_executions (
       workflow_id, ref, iteration, attempt, namespace, scheduled_seq, task_type, task_name, status, worker_id,
@@ -158,4 +162,18 @@ export const cancelOpenWork = async (
       scheduled_at, started_at, ended_at
     from removed
     on conflict do nothing`);
+  // A statement of its own: a lease that the one before waited for has armed a timer which that cannot see.
+  await session.run(disarm`
+    with locked as (
+      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
+      from timers where timers.workflow_id = any(${sql.array(
+        ended.map(({ executionId }) => executionId),
+        'uuid',
+      )})
+      order by 1, 2, 3, 4, 5
+      for update
+    )
+    delete from timers using locked
+    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
+      and timers.attempt = locked.attempt and timers.purpose = locked.purpose`);
 };

@@ -45,17 +45,13 @@ export const cancelTimers = async (session: Session, timers: readonly Owed<Cance
     attempt: item.attempt,
   }));
   await session.run(cancel`
-    with locked as (
-      select timers.workflow_id, timers.ref, timers.iteration, timers.attempt, timers.purpose
-      from json_to_recordset(${jsonRows(rows)}::json) as r (
+    with canceled as materialized (
+      select * from json_to_recordset(${jsonRows(rows)}::json) as r (
         workflow_id uuid, ref text, iteration integer, attempt integer
       )
-      join timers on timers.workflow_id = r.workflow_id and timers.ref = r.ref and timers.iteration = r.iteration
-        and timers.attempt = r.attempt
-      order by 1, 2, 3, 4, 5
-      for update of timers
+      order by workflow_id, ref collate "C", iteration, attempt
     )
-    delete from timers using locked
-    where timers.workflow_id = locked.workflow_id and timers.ref = locked.ref and timers.iteration = locked.iteration
-      and timers.attempt = locked.attempt and timers.purpose = locked.purpose`);
+    delete from timers using canceled
+    where timers.workflow_id = any(array[canceled.workflow_id]) and timers.ref = canceled.ref
+      and timers.iteration = canceled.iteration and timers.attempt = canceled.attempt`);
 };

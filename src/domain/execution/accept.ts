@@ -1,5 +1,6 @@
 import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
+import { addDuration } from '../kernel/time.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import type { WorkflowEvent } from './events.ts';
@@ -136,8 +137,13 @@ const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant)
 };
 
 const passDeadline = (state: ExecutionState, now: Instant): Answer => {
-  if (state.plan.timeoutMs === 0 || state.executionDeadlineMissed) {
+  const { timeoutMs } = state.plan;
+  if (timeoutMs === 0 || state.deadlineFrom === undefined || state.executionDeadlineMissed) {
     return reject('INVALID_STATE', 'The execution has no deadline that could pass.');
+  }
+  // The timer may be one from before a retry, which gave the run its whole time again.
+  if (now < addDuration(state.deadlineFrom, timeoutMs)) {
+    return reject('INVALID_STATE', 'The deadline of the execution has not passed yet.');
   }
   if (state.plan.timeoutPolicy === 'ALERT_ONLY') return ok([{ type: 'ExecutionDeadlineMissed', at: now }]);
   return ok([
@@ -146,7 +152,7 @@ const passDeadline = (state: ExecutionState, now: Instant): Answer => {
       at: now,
       status: 'TIMED_OUT',
       output: {},
-      reason: `The execution did not end within ${state.plan.timeoutMs} ms.`,
+      reason: `The execution did not end within ${timeoutMs} ms.`,
     },
   ]);
 };
