@@ -9,6 +9,7 @@ export class Batcher<I, O> {
   private readonly sizeMax: number;
   private waiting: Waiting<I, O>[] = [];
   private inFlight = 0;
+  private isPumpDue = false;
   private readonly inFlightMax: number;
   private readonly groupOf: (item: I) => string;
 
@@ -30,6 +31,16 @@ export class Batcher<I, O> {
   submit(item: I): Promise<O> {
     return new Promise<O>((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
+      this.pumpSoon();
+    });
+  }
+
+  /** What arrives in the same turn of the event loop, as the polls that one wake-up wakes, goes together. */
+  private pumpSoon(): void {
+    if (this.isPumpDue) return;
+    this.isPumpDue = true;
+    setImmediate(() => {
+      this.isPumpDue = false;
       this.pump();
     });
   }

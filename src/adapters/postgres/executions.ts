@@ -124,5 +124,5 @@ export const projectExecutions = async (
       workflow_id uuid, namespace text, status text, output json, reason text, failed_task text,
       updated_at timestamptz, ended_at timestamptz
     )
-    where w.workflow_id = any(array[r.workflow_id]) and w.namespace = r.namespace`);
+    where w.workflow_id = any(array[r.workflow_id]) and (w.namespace = r.namespace) is true`);
 };
