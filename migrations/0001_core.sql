@@ -113,6 +113,8 @@ create table task_executions (
   scheduled_at timestamptz not null,
   started_at timestamptz,
   ended_at timestamptz not null,
+  -- Of the token and the body of the report that ended it: the same report again is no lost lease.
+  report_digest uuid,
   primary key (workflow_id, ref, iteration, attempt)
 ) partition by range (workflow_id);
 create table task_executions_default partition of task_executions default

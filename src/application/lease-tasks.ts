@@ -71,6 +71,8 @@ export class LeaseTasks {
           return err({ code: 'LIMIT_EXCEEDED', message: `More than ${PARKED_POLLS_MAX} polls are parked.` });
         }
         if (!woken) await this.park(call, leftMs);
+        // Nobody is there to take what another look would lease.
+        if (call.signal.aborted) return ok([]);
       }
     } finally {
       subscription.unsubscribe();

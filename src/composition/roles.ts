@@ -41,6 +41,9 @@ const onError = (c: DependencyContainer) => {
   return (loop: string, error: unknown): void => log.error({ loop, err: error }, 'a loop failed and goes on');
 };
 
+/** A pass that was not full took all there was; what has come since has woken the loop, so it need not look for nothing. */
+const moreBehind = (claimed: number): number => (claimed < EVALUATION_BATCH_MAX ? 0 : claimed);
+
 const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
   const engine = c.resolve(TOKENS.engine);
   const wake = c.resolve(TOKENS.wake);
@@ -60,14 +63,14 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
   const evaluations = [
     new Loop({
       name: 'evaluate',
-      runOnce: () => evaluator.runOnce(EVALUATION_BATCH_MAX, () => overflow.next()),
+      runOnce: async () => moreBehind(await evaluator.runOnce(EVALUATION_BATCH_MAX, () => overflow.next())),
       idleMs: IDLE_MS.evaluate,
       wakes: wake.on('evaluations'),
       onError: onError(c),
     }),
     new Loop({
       name: 'evaluate-overflow',
-      runOnce: () => evaluator.runOnce(),
+      runOnce: async () => moreBehind(await evaluator.runOnce()),
       idleMs: IDLE_MS.overflow,
       wakes: overflow,
       onError: onError(c),

@@ -55,7 +55,7 @@ const countByRun = (ids: readonly ExecutionId[]): ReadonlyMap<ExecutionId, numbe
 
 /**
  * The identity (run, ref, iteration, attempt) makes deciding again safe: what was ever opened is absorbed (promise 6).
- * Only the holder of the execution lock opens and closes attempts, so no lock is needed on what is there.
+ * Only the holder of the execution lock opens and closes attempts, so looking is enough among the closed ones.
  */
 export const enqueueTasks = async (
   session: Session,
@@ -83,7 +83,7 @@ export const enqueueTasks = async (
       offset 0
     )
     order by workflow_id, scheduled_seq
-    on conflict do nothing
+    on conflict (iteration, workflow_id, ref, attempt) do nothing
     returning workflow_id as execution_id`);
   if (opened.length === tasks.length) return new Set();
   const wanted = countByRun(tasks.map((task) => task.executionId));
@@ -97,7 +97,10 @@ export const openTaskIds = async (session: Session, id: ExecutionId): Promise<re
   return rows.map((row) => taskIdOf(id, row.scheduledSeq));
 };
 
-/** Heartbeats lock the same rows without a decide row, so the rows are locked in id order before they go. */
+/**
+ * Heartbeats lock the same rows without a decide row, so the rows go in id order. An attempt that is on record as closed
+ * stays as it is: looking is enough, as above, and cheaper than ON CONFLICT.
+ */
 export const closeTasks = async (session: Session, tasks: readonly Owed<CloseTask>[]): Promise<void> => {
   if (tasks.length === 0) return;
   const rows = tasks.map(({ namespace, item }) => ({
@@ -135,7 +138,12 @@ export const closeTasks = async (session: Session, tasks: readonly Owed<CloseTas
       workflow_id, ref, iteration, attempt, namespace, scheduled_seq, task_type, task_name, status, reason, worker_id,
       scheduled_at, started_at, ended_at
     from ended
-    on conflict do nothing`);
+    where not exists (
+      select from task_executions closed
+      where closed.workflow_id = ended.workflow_id and closed.ref = ended.ref
+        and closed.iteration = ended.iteration and closed.attempt = ended.attempt
+      offset 0
+    )`);
 };
 
 export const cancelOpenWork = async (
