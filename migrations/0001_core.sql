@@ -114,7 +114,7 @@ create table task_executions (
   started_at timestamptz,
   ended_at timestamptz not null,
   -- Of the token and the body of the report that ended it: the same report again is no lost lease.
-  report_digest uuid,
+  report_hash bigint,
   primary key (workflow_id, ref, iteration, attempt)
 ) partition by range (workflow_id);
 create table task_executions_default partition of task_executions default

@@ -103,6 +103,7 @@ create table task_executions (
   scheduled_at timestamp with time zone not null,
   started_at timestamp with time zone,
   ended_at timestamp with time zone not null,
+  report_hash bigint,
   constraint task_executions_pkey PRIMARY KEY (workflow_id, ref, iteration, attempt)
 ) partition by RANGE (workflow_id);
 

@@ -73,12 +73,17 @@ export class Evaluator {
 
   /**
    * Puts a request to one run under its lock, with everything that is due. Undefined: there is no such run. A rejection
-   * changes nothing but what was due anyway.
+   * changes nothing but what was due anyway. `holds` is asked under the lock: when it no longer holds, nothing is put.
    */
-  async request(executionId: ExecutionId, request: ExecutionRequest): Promise<Rejection | 'accepted' | undefined> {
+  async request(
+    executionId: ExecutionId,
+    request: ExecutionRequest,
+    holds: (tx: EngineTx) => Promise<boolean> = async () => true,
+  ): Promise<Rejection | 'accepted' | undefined> {
     const pass = await this.deps.engine.transaction(async (tx) => {
       const locked = await claimRun(tx, executionId);
-      return this.pass(tx, locked, new Map([[executionId, request]]));
+      const requests = (await holds(tx)) ? new Map([[executionId, request]]) : new Map<ExecutionId, ExecutionRequest>();
+      return this.pass(tx, locked, requests);
     });
     this.committed(pass);
     if (pass.locked.heads.length === 0) return undefined;

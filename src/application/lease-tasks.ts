@@ -117,16 +117,14 @@ export class LeaseTasks {
   }
 
   private async leaseAll(requests: readonly LeaseRequest[]): Promise<readonly (readonly LeasedTask[])[]> {
-    return this.deps.engine.transaction(async (tx) => {
-      const answers: (readonly LeasedTask[])[] = [];
-      // All ask for the same queues: once these are empty, the others need not look for themselves.
-      let isEmpty = false;
-      for (const request of requests) {
-        const tasks: readonly LeasedTask[] = isEmpty ? [] : await tx.leaseTasks(request);
-        isEmpty ||= tasks.length < request.count;
-        answers.push(tasks);
-      }
-      return answers;
-    });
+    const answers: (readonly LeasedTask[])[] = [];
+    // All ask for the same queues: once these are empty, the others need not look for themselves.
+    let isEmpty = false;
+    for (const request of requests) {
+      const tasks: readonly LeasedTask[] = isEmpty ? [] : await this.deps.engine.leaseTasks(request);
+      isEmpty ||= tasks.length < request.count;
+      answers.push(tasks);
+    }
+    return answers;
   }
 }

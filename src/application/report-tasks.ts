@@ -55,11 +55,9 @@ export class ReportTasks {
   private async settleAll(reports: readonly NamespacedReport[]): Promise<readonly ReportOutcome[]> {
     const [first] = reports;
     if (first === undefined) return [];
-    const outcomes = await this.engine.transaction((tx) =>
-      tx.settleTasks(
-        first.namespace,
-        reports.map(({ report }) => report),
-      ),
+    const outcomes = await this.engine.settleTasks(
+      reports[0]?.namespace,
+      reports.map(({ report }) => report),
     );
     this.wake.publish(['evaluations']);
     return outcomes;

@@ -37,16 +37,14 @@ export class RunSystemTasks {
   }
 
   async runOnce(): Promise<number> {
-    const tasks = await this.deps.engine.transaction((tx) =>
-      tx.leaseTasks({
-        namespace: undefined,
-        queues: [SYSTEM_QUEUE],
-        workerId: this.deps.workerId,
-        count: SYSTEM_BATCH_MAX,
-        leaseMs: SYSTEM_LEASE_MS,
-        tokens: Array.from({ length: SYSTEM_BATCH_MAX }, () => this.deps.ids.leaseToken()),
-      }),
-    );
+    const tasks = await this.deps.engine.leaseTasks({
+      namespace: undefined,
+      queues: [SYSTEM_QUEUE],
+      workerId: this.deps.workerId,
+      count: SYSTEM_BATCH_MAX,
+      leaseMs: SYSTEM_LEASE_MS,
+      tokens: Array.from({ length: SYSTEM_BATCH_MAX }, () => this.deps.ids.leaseToken()),
+    });
     await Promise.all(tasks.map((task) => this.run(task)));
     return tasks.length;
   }

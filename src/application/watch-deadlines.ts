@@ -1,3 +1,4 @@
+import type { ExecutionRequest } from '../domain/execution/requests.ts';
 import type { ExecutionId } from '../domain/kernel/brand.ts';
 import type { DueTimer, EngineStore } from '../ports/engine-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
@@ -44,20 +45,25 @@ export class FireTimers {
     }
   }
 
-  /** The request first, then the timer: a crash in between asks twice, and asking twice is refused the second time. */
+  /**
+   * The timer goes in the transaction of the request, under the lock of the run: a timer that was armed anew since it was
+   * seen, by a retry that gives the run its whole time again, passes nothing.
+   */
   private async passDeadline(due: DueTimer): Promise<void> {
-    const { executionId, ref, iteration, attempt, purpose } = due;
-    if (purpose === 'EXECUTION') {
-      await this.evaluator.request(executionId, { type: 'PassExecutionDeadline' });
-    } else if (purpose !== 'WAIT') {
-      await this.evaluator.request(executionId, {
-        type: 'SettleTask',
-        outcome: { ref, iteration, attempt, status: 'TIMED_OUT', output: {}, deadline: purpose },
-      });
-    }
-    await this.engine.transaction((tx) => tx.dropTimers([due]));
+    const request = requestOf(due);
+    if (request === undefined) return;
+    await this.evaluator.request(due.executionId, request, async (tx) => (await tx.dropTimers([due])) > 0);
   }
 }
+
+const requestOf = ({ ref, iteration, attempt, purpose }: DueTimer): ExecutionRequest | undefined => {
+  if (purpose === 'EXECUTION') return { type: 'PassExecutionDeadline' };
+  if (purpose === 'WAIT') return undefined;
+  return {
+    type: 'SettleTask',
+    outcome: { ref, iteration, attempt, status: 'TIMED_OUT', output: {}, deadline: purpose },
+  };
+};
 
 /** Ends attempts whose worker was not heard of in time. */
 export class ReclaimLeases {

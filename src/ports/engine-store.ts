@@ -96,7 +96,10 @@ export type TaskReport = Readonly<{
   reason?: string;
 }>;
 
-/** `settled`: first time. `repeated`: the very same report was settled before. `leaseLost`: another token, ended, or gone. */
+/**
+ * `settled`: first time. `repeated`: the very same report, token and body, was settled before, whether or not a pass has
+ * closed the attempt since. `leaseLost`: another token or another body, ended by something else, or gone.
+ */
 export type ReportOutcome = 'settled' | 'repeated' | 'leaseLost';
 
 export type LeaseRef = Readonly<{ taskId: TaskId; leaseToken: LeaseToken }>;
@@ -184,7 +187,7 @@ export interface EngineTx extends DefinitionReads {
 
   /** Opens attempts. Returns the runs for which at least one identity existed already (absorbed duplicates). */
   enqueueTasks(tasks: readonly Owed<EnqueueTask>[]): Promise<ReadonlySet<ExecutionId>>;
-  /** Deletes the queue rows of ended attempts and records the closed attempts. */
+  /** Deletes the queue rows of ended attempts and records the closed attempts, with what tells a repeated report. */
   closeTasks(tasks: readonly Owed<CloseTask>[]): Promise<void>;
   /** Deletes all open attempts (recording them CANCELED) and timers of ended runs. */
   cancelOpenWork(ended: readonly Readonly<{ executionId: ExecutionId; at: Instant }>[]): Promise<void>;
@@ -226,8 +229,11 @@ export interface EngineTx extends DefinitionReads {
    * (EXECUTION, and alertOnly ones) stay and are returned, for the use case that takes the execution lock.
    */
   fireTimers(limit: number): Promise<FiredTimers>;
-  /** Removes timers that a use case has dealt with under the execution lock. */
-  dropTimers(timers: readonly DueTimer[]): Promise<void>;
+  /**
+   * Removes timers that a use case deals with under the execution lock, those alone that are still due: one that was armed
+   * anew meanwhile is another timer. Returns how many it removed.
+   */
+  dropTimers(timers: readonly DueTimer[]): Promise<number>;
   /** Puts off timers whose handling failed, so that they keep nobody else's from firing. */
   postponeTimers(timers: readonly DueTimer[], delayMs: number): Promise<void>;
 
@@ -248,6 +254,13 @@ export interface EngineStore {
    * with jitter (so `work` must be re-runnable), checks that COMMIT answered COMMIT, destroys broken connections.
    */
   transaction<T>(work: (tx: EngineTx) => Promise<T>): Promise<T>;
+  /**
+   * The lease of one poll, as `EngineTx.leaseTasks`: where nothing in the namespace is limited, in a single statement that
+   * is a transaction by itself.
+   */
+  leaseTasks(request: LeaseRequest): Promise<readonly LeasedTask[]>;
+  /** The reports of one call, as `EngineTx.settleTasks`, in a single statement that is a transaction by itself. */
+  settleTasks(namespace: Namespace | undefined, reports: readonly TaskReport[]): Promise<readonly ReportOutcome[]>;
   now(): Promise<Instant>;
   findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
   findHead(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionHead | undefined>;

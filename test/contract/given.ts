@@ -104,6 +104,27 @@ export const newTask = (
   ...overrides,
 });
 
+/** Puts on record that the task was scheduled: the first event of its run. */
+export const givenScheduledEvent = ({ engine }: OpenHarness, task: LeasedTask): Promise<void> => {
+  const { ref, iteration, attempt, taskType, taskName, queue, input, scheduledAt: at } = task;
+  const slot = { ref, iteration, attempt, taskType, taskName, queue, input };
+  const event = { type: 'TaskScheduled', at, ...slot, visibleAt: at, firstScheduledAt: at } as const;
+  return inTx(engine, (tx) => tx.appendEvents([owed(task.executionId, { seq: 1, event }, task.namespace)]));
+};
+
+/** Ends the attempt as a pass does that has read its outcome. */
+export const closeByPass = async ({ engine }: OpenHarness, task: LeasedTask): Promise<void> => {
+  await inTx(engine, async (tx) => {
+    const { now } = await tx.claimEvaluationsOf([task.executionId]);
+    const [outcome] = (await tx.readOutcomes([task.executionId])).get(task.executionId) ?? [];
+    if (outcome === undefined) throw new Error('expected an outcome to close the attempt with');
+    const { taskId, taskType, taskName, scheduledAt, ref, iteration, attempt } = task;
+    const slot = { taskId, taskType, taskName, scheduledAt, ref, iteration, attempt };
+    const close = { type: 'CloseTask', ...slot, status: outcome.status, endedAt: now } as const;
+    await tx.closeTasks([owed(task.executionId, close, task.namespace)]);
+  });
+};
+
 type TaskOverrides = Partial<EnqueueTask> & Readonly<{ seq?: number; namespace?: Namespace; delayMs?: number }>;
 
 /** Opens an attempt of a task of the run. */

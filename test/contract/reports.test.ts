@@ -4,8 +4,10 @@ import {
   ALPHA,
   BETA,
   claimAll,
+  closeByPass,
   givenExecution,
   givenLeasedTask,
+  givenScheduledEvent,
   givenTask,
   ids,
   inTx,
@@ -97,7 +99,7 @@ describe.each(harnesses)('reporting over $name', (harness) => {
     expect(await settle(open(), reportOf({ taskId, leaseToken: ids.leaseToken() }))).toBe('leaseLost');
   });
 
-  it('refuses a repetition once the attempt is closed', async () => {
+  it('refuses a repetition once the attempt was canceled', async () => {
     const held = await givenLeasedTask(open());
     await settle(open(), reportOf(held));
     await inTx(open().engine, (tx) => tx.cancelOpenWork([{ executionId: held.executionId, at: held.startedAt }]));
@@ -141,6 +143,68 @@ describe.each(harnesses)('reporting over $name', (harness) => {
     await settle(open(), reportOf(held));
     await open().advance(1_001);
     expect(await lease(open())).toEqual([]);
+  });
+});
+
+describe.each(harnesses)('a report made again after the pass over $name', (harness) => {
+  const open = useHarness(harness);
+
+  /** A task of seq 1 whose report a pass has taken in. */
+  const givenClosed = async (overrides: Partial<TaskReport> = {}) => {
+    const held = await givenLeasedTask(open(), { seq: 1 });
+    await givenScheduledEvent(open(), held);
+    const report = reportOf(held, overrides);
+    expect(await settle(open(), report)).toBe('settled');
+    await closeByPass(open(), held);
+    return { held, report };
+  };
+
+  it('is recognised, as often as it comes, and changes nothing', async () => {
+    const { held, report } = await givenClosed({
+      output: { text: 'naïve "🧪"', list: [1, 2.5, null] },
+      reason: 'fine',
+    });
+    expect(await settle(open(), structuredClone(report))).toBe('repeated');
+    expect(await inTx(open().engine, (tx) => tx.settleTasks(undefined, [report, report]))).toEqual([
+      'repeated',
+      'repeated',
+    ]);
+    expect(await claimAll(open())).toEqual([]);
+    expect(await open().closedTasks(held.executionId)).toMatchObject([{ ref: held.ref, status: 'COMPLETED' }]);
+  });
+
+  it.each<[string, Partial<TaskReport>]>([
+    ['status', { status: 'FAILED' }],
+    ['output', { output: { receipt: 'r-2' } }],
+    ['reason', { reason: 'second thoughts' }],
+    ['empty reason', { reason: '' }],
+    ['token', { leaseToken: ids.leaseToken() }],
+  ])('is refused with another %s', async (_, change) => {
+    const { report } = await givenClosed();
+    expect(await settle(open(), { ...report, ...change })).toBe('leaseLost');
+  });
+
+  it('is refused in another namespace', async () => {
+    const { report } = await givenClosed();
+    expect(await settle(open(), report, BETA)).toBe('leaseLost');
+  });
+
+  it('is told apart from another one under the same token, in one call', async () => {
+    const { report } = await givenClosed();
+    const other: TaskReport = { ...report, status: 'FAILED' };
+    expect(await inTx(open().engine, (tx) => tx.settleTasks(ALPHA, [other, report]))).toEqual([
+      'leaseLost',
+      'repeated',
+    ]);
+  });
+
+  it('is refused when a deadline ended the attempt and not the report', async () => {
+    const held = await givenLeasedTask(open(), { seq: 1 }, { leaseMs: 1_000 });
+    await givenScheduledEvent(open(), held);
+    await open().advance(1_001);
+    await inTx(open().engine, (tx) => tx.expireLeases(10));
+    await closeByPass(open(), held);
+    expect(await settle(open(), reportOf(held))).toBe('leaseLost');
   });
 });
 

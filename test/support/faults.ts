@@ -3,9 +3,15 @@ import type { EngineStore, EngineTx } from '../../src/ports/engine-store.ts';
 import type { WakeSignal } from '../../src/ports/wake-signal.ts';
 
 /** Replaces methods of every transaction of a store: the others go through. */
-export const withTx = (engine: EngineStore, replace: (tx: EngineTx) => Partial<EngineTx>): EngineStore => ({
-  ...engine,
-  transaction: (work) => engine.transaction((tx) => work({ ...tx, ...replace(tx) })),
+export const withTx = (engine: EngineStore, replace: (tx: EngineTx) => Partial<EngineTx>): EngineStore => {
+  const transaction: EngineStore['transaction'] = (work) => engine.transaction((tx) => work({ ...tx, ...replace(tx) }));
+  return { ...engine, transaction, ...inTransactions(transaction) };
+};
+
+/** What is a transaction by itself, run through one whose methods a test has replaced. */
+const inTransactions = (transaction: EngineStore['transaction']): Pick<EngineStore, 'leaseTasks' | 'settleTasks'> => ({
+  leaseTasks: (request) => transaction((tx) => tx.leaseTasks(request)),
+  settleTasks: (namespace, reports) => transaction((tx) => tx.settleTasks(namespace, reports)),
 });
 
 /** A network that loses every hint, those inside the process included: only backstops are left. */
@@ -64,11 +70,9 @@ export const mortal = (engine: EngineStore, life: Life): EngineStore => {
         };
       },
     });
-  return {
-    ...engine,
-    transaction: async (work) => {
-      if (life.isDead) throw new SimulatedCrash('is dead');
-      return engine.transaction((tx) => work(dying(tx)));
-    },
+  const transaction: EngineStore['transaction'] = async (work) => {
+    if (life.isDead) throw new SimulatedCrash('is dead');
+    return engine.transaction((tx) => work(dying(tx)));
   };
+  return { ...engine, transaction, ...inTransactions(transaction) };
 };

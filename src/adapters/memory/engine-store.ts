@@ -108,6 +108,10 @@ export const createEngineStore = (
   const tx = engineTx(state, definitions);
   return {
     transaction: (work) => serializer.transaction(() => runTransaction(state, tx, work)),
+    leaseTasks: (request) =>
+      serializer.transaction(() => runTransaction(state, tx, (open) => open.leaseTasks(request))),
+    settleTasks: (namespace, reports) =>
+      serializer.transaction(() => runTransaction(state, tx, (open) => open.settleTasks(namespace, reports))),
     now: async () => state.now(),
     findIdempotencyHolder: (namespace, key) => serializer.read(() => idempotencyHolder(state, namespace, key)),
     findHead: (namespace, executionId) =>

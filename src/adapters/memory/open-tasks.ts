@@ -1,6 +1,7 @@
 import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
 import type { CloseTask, EngineTx, EnqueueTask, Owed } from '../../ports/engine-store.ts';
 import { optional } from './optional.ts';
+import { reportOn } from './reports.ts';
 import { attemptKey, type ClosedTask, type OpenTask, timerKey } from './rows.ts';
 import type { MemoryState } from './state.ts';
 
@@ -61,7 +62,9 @@ export const openTaskWrites = (
   },
   closeTasks: async (tasks) => {
     for (const { executionId, namespace, item } of tasks) {
-      recordClosed(state, { executionId, namespace, closed: item });
+      const open = state.tables.openTasks.get(item.taskId);
+      const report = open && reportOn(open);
+      recordClosed(state, { executionId, namespace, closed: item, ...optional('report', report) });
     }
   },
   cancelOpenWork: async (ended) => {

@@ -40,6 +40,8 @@ export type ClosedTask = Readonly<{
   executionId: ExecutionId;
   namespace: Namespace;
   closed: Omit<CloseTask, 'type'>;
+  /** The report that ended it, if one did. */
+  report?: string;
 }>;
 
 export type DecideRow = Readonly<{

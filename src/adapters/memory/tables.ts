@@ -92,8 +92,12 @@ const closedTaskTable = (journal: Journal) => {
     (row) => row.executionId,
     (a, b) => compareText(attemptKey(a.executionId, a.closed), attemptKey(b.executionId, b.closed)),
   );
+  const byTask = new OrderedIndex<ClosedTask>(
+    (row) => row.closed.taskId,
+    () => 0,
+  );
   const keyOf = (row: ClosedTask) => attemptKey(row.executionId, row.closed);
-  return Object.assign(new Table<ClosedTask>(journal, keyOf, [byRun]), { byRun });
+  return Object.assign(new Table<ClosedTask>(journal, keyOf, [byRun, byTask]), { byRun, byTask });
 };
 
 const decideTable = (journal: Journal) => {

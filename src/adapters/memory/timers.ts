@@ -72,11 +72,11 @@ export const timerWrites = (
   },
   dropTimers: async (timers) => {
     const now = state.now();
-    for (const timer of timers) {
-      // One that was armed anew meanwhile is not the one that was dealt with.
-      const armed = state.tables.timers.get(timerKey(timer));
-      if (armed !== undefined && armed.fireAt <= now) dropTimer(state, timer);
-    }
+    const due = timers.filter(
+      (timer) => (state.tables.timers.get(timerKey(timer))?.fireAt ?? Number.POSITIVE_INFINITY) <= now,
+    );
+    for (const timer of due) dropTimer(state, timer);
+    return due.length;
   },
   postponeTimers: async (timers, delayMs) => {
     const now = state.now();

@@ -91,9 +91,9 @@ const setTimerOutcomes = (session: Session, due: readonly DueTimer[]) =>
     returning t.workflow_id as execution_id`);
 
 /** Removes timers that have had their effect; one that was armed anew meanwhile stays. */
-export const dropTimers = async (session: Session, due: readonly DueTimer[]): Promise<void> => {
-  if (due.length === 0) return;
-  await session.run(dropFired`
+export const dropTimers = async (session: Session, due: readonly DueTimer[]): Promise<number> => {
+  if (due.length === 0) return 0;
+  return session.run(dropFired`
     with fired as materialized (
       select * from json_to_recordset(${timerKeys(due)}::json) as r (
         workflow_id uuid, ref text, iteration integer, attempt integer, purpose text

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, TaskId } from '../../domain/kernel/brand.ts';
 import type { LockedExecutions, ParkedEvaluation } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
 import { lockExecutions } from './executions.ts';
@@ -16,11 +16,18 @@ const request = preparedCommand('decide_queue_request');
 const requestOutcomes = preparedCommand('decide_queue_request_outcomes');
 const park = preparedCommand('decide_queue_park');
 
-/**
- * Attempts of the claimed runs that were reported since the last pass, by the seq that scheduled them. The decide row is
- * the list of what a pass has to read, so that a report changes no index of the task queue. It belongs to one transaction.
- */
-export type ClaimedReports = Map<ExecutionId, ReadonlySet<number>>;
+/** What one transaction knows of the runs that it has claimed. */
+export type PassMemory = Readonly<{
+  /**
+   * Attempts that were reported since the last pass, by the seq that scheduled them. The decide row is the list of what a
+   * pass has to read, so that a report changes no index of the task queue.
+   */
+  reported: Map<ExecutionId, ReadonlySet<number>>;
+  /** Hashes of the reports that were read: what a repetition is told by once the attempt is closed. */
+  reportHashes: Map<TaskId, string>;
+}>;
+
+export const newPassMemory = (): PassMemory => ({ reported: new Map(), reportHashes: new Map() });
 
 export type AttemptKey = Readonly<{ executionId: ExecutionId; scheduledSeq: number }>;
 
@@ -36,8 +43,8 @@ export const onRequestedBefore = sql.fragment`
   set due_at = least(present.due_at, excluded.due_at), attempts = 0, reason = null,
     reported = present.reported || excluded.reported`;
 
-const remember = (reports: ClaimedReports, id: ExecutionId, seqs: Seqs): void => {
-  reports.set(id, new Set([...(reports.get(id) ?? []), ...seqs]));
+const remember = (memory: PassMemory, id: ExecutionId, seqs: Seqs): void => {
+  memory.reported.set(id, new Set([...(memory.reported.get(id) ?? []), ...seqs]));
 };
 
 /**
@@ -46,7 +53,7 @@ const remember = (reports: ClaimedReports, id: ExecutionId, seqs: Seqs): void =>
  */
 export const claimEvaluations = async (
   session: Session,
-  reports: ClaimedReports,
+  memory: PassMemory,
   limit: number,
 ): Promise<LockedExecutions> => {
   const { now, claimed } = await session.one(claim`
@@ -64,13 +71,13 @@ export const claimEvaluations = async (
       (select coalesce(json_object_agg(workflow_id, reported), '{}') from claimed) as claimed`);
   const ids = Object.keys(claimed) as ExecutionId[];
   if (ids.length === 0) return { now, heads: [] };
-  for (const id of ids) remember(reports, id, claimed[id] ?? []);
+  for (const id of ids) remember(memory, id, claimed[id] ?? []);
   return lockExecutions(session, ids);
 };
 
 export const claimEvaluationsOf = async (
   session: Session,
-  reports: ClaimedReports,
+  memory: PassMemory,
   executionIds: readonly ExecutionId[],
 ): Promise<LockedExecutions> => {
   const ids = inLockOrder(executionIds);
@@ -82,7 +89,7 @@ export const claimEvaluationsOf = async (
       for update
     ))
     returning workflow_id as execution_id, to_json(reported) as reported`);
-  for (const { executionId, reported } of rows) remember(reports, executionId, reported);
+  for (const { executionId, reported } of rows) remember(memory, executionId, reported);
   return lockExecutions(session, ids);
 };
 
@@ -110,12 +117,8 @@ export const requestOutcomeReads = async (session: Session, attempts: readonly A
 };
 
 /** What the claim took in hand and the pass could not deal with goes back with the row. */
-export const parkEvaluation = async (
-  session: Session,
-  reports: ClaimedReports,
-  parked: ParkedEvaluation,
-): Promise<void> => {
-  const reported = sql.array([...(reports.get(parked.executionId) ?? [])], 'int8');
+export const parkEvaluation = async (session: Session, memory: PassMemory, parked: ParkedEvaluation): Promise<void> => {
+  const reported = sql.array([...(memory.reported.get(parked.executionId) ?? [])], 'int8');
   await session.run(park`
     insert into decide_queue as present (workflow_id, due_at, attempts, reason, reported)
     values (

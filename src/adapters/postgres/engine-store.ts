@@ -5,9 +5,10 @@ import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-st
 import type { Database, Session } from './database.ts';
 import { dropTimers, expireLeases, fireTimers, postponeTimers } from './deadlines.ts';
 import {
-  type ClaimedReports,
   claimEvaluations,
   claimEvaluationsOf,
+  newPassMemory,
+  type PassMemory,
   parkEvaluation,
   requestEvaluations,
 } from './decide-queue.ts';
@@ -15,9 +16,10 @@ import { findBundles } from './definition-bundles.ts';
 import { appendEvents, readEvents } from './event-log.ts';
 import { createExecutions, projectExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
-import { appendLogs, heartbeat, leaseTasks, releaseLeases } from './leases.ts';
+import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
-import { readAllOutcomes, readOutcomes, settleTasks } from './outcomes.ts';
+import { readAllOutcomes, readOutcomes } from './outcomes.ts';
+import { settleTasks, settleTasksAlone } from './reports.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
 import { findTasks } from './task-definitions.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
@@ -41,18 +43,18 @@ type QueueName = Readonly<{ namespace: Namespace; queue: string }>;
 const ready = prepared('engine_ready_queues', z.object({ namespace: namespaceName, queue: text }));
 const stuck = prepared('engine_stuck', z.object({ executionId }));
 
-const engineTx = (session: Session, reports: ClaimedReports): EngineTx => ({
-  claimEvaluations: (limit) => claimEvaluations(session, reports, limit),
-  claimEvaluationsOf: (executionIds) => claimEvaluationsOf(session, reports, executionIds),
+const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
+  claimEvaluations: (limit) => claimEvaluations(session, memory, limit),
+  claimEvaluationsOf: (executionIds) => claimEvaluationsOf(session, memory, executionIds),
   requestEvaluations: (executionIds) => requestEvaluations(session, executionIds),
-  parkEvaluation: (parked) => parkEvaluation(session, reports, parked),
+  parkEvaluation: (parked) => parkEvaluation(session, memory, parked),
   readEvents: (after) => readEvents(session, after),
-  readOutcomes: (executionIds) => readOutcomes(session, reports, executionIds),
-  readAllOutcomes: (id) => readAllOutcomes(session, id),
+  readOutcomes: (executionIds) => readOutcomes(session, memory, executionIds),
+  readAllOutcomes: (id) => readAllOutcomes(session, memory, id),
   openTaskIds: (id) => openTaskIds(session, id),
   appendEvents: (events) => appendEvents(session, events),
   enqueueTasks: (tasks) => enqueueTasks(session, tasks),
-  closeTasks: (tasks) => closeTasks(session, tasks),
+  closeTasks: (tasks) => closeTasks(session, memory, tasks),
   cancelOpenWork: (ended) => cancelOpenWork(session, ended),
   armTimers: (timers) => armTimers(session, timers),
   cancelTimers: (timers) => cancelTimers(session, timers),
@@ -164,7 +166,9 @@ const findStuck = async (session: Session, idleMs: number, limit: number): Promi
 
 /** The engine's store on PostgreSQL. Every write is a method of the transaction; the locks it takes are those of the port. */
 export const createEngineStore = (database: Database): EngineStore => ({
-  transaction: (work) => database.transaction((session) => work(engineTx(session, new Map()))),
+  transaction: (work) => database.transaction((session) => work(engineTx(session, newPassMemory()))),
+  leaseTasks: (request) => leaseTasksAlone(database, request),
+  settleTasks: (namespace, reports) => settleTasksAlone(database, namespace, reports),
   now: () => now(database),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findHead: (namespace, id) => findHead(database, namespace, id),

@@ -3,7 +3,7 @@ import type { SequencedEvent, WorkflowEvent } from '../../domain/execution/event
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { Owed } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
-import { count, executionId, jsonOf, jsonRows, prepared, preparedCommand, sql } from './statement.ts';
+import { arrayText, count, executionId, jsonOf, lines, prepared, preparedCommand, sql } from './statement.ts';
 
 const read = prepared('events_read', z.object({ executionId, seq: count, event: jsonOf<WorkflowEvent>() }));
 const append = preparedCommand('events_append');
@@ -42,14 +42,14 @@ export const readEvents = async (
 /** The primary key refuses a second event at the same seq: only a broken execution lock could try. */
 export const appendEvents = async (session: Session, events: readonly Owed<SequencedEvent>[]): Promise<void> => {
   if (events.length === 0) return;
-  const rows = events.map(({ executionId, namespace, item }) => ({
-    workflow_id: executionId,
-    seq: item.seq,
-    namespace,
-    data: item.event,
-  }));
+  const ids = arrayText(events.map(({ executionId }) => executionId));
+  const seqs = arrayText(events.map(({ item }) => item.seq));
+  const namespaces = lines(events.map(({ namespace }) => namespace));
+  const data = lines(events.map(({ item }) => JSON.stringify(item.event)));
   await session.run(append`
     insert into workflow_events (workflow_id, seq, namespace, data)
-    select workflow_id, seq, namespace, data
-    from json_to_recordset(${jsonRows(rows)}::json) as r (workflow_id uuid, seq bigint, namespace text, data json)`);
+    select workflow_id, seq, namespace, data::json
+    from unnest(
+      ${ids}::uuid[], ${seqs}::bigint[], string_to_array(${namespaces}, E'\\n'), string_to_array(${data}, E'\\n')
+    ) as r (workflow_id, seq, namespace, data)`);
 };

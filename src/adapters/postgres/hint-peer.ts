@@ -56,9 +56,11 @@ export class HintPeer {
         await nextTurn();
         const payloads = payloadsOf(this.#id, [...this.#pending]);
         this.#pending.clear();
-        await this.#client?.query(`select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) as payload`, [
-          payloads,
-        ]);
+        await this.#client?.query({
+          name: 'hints_send',
+          text: `select pg_notify('${CHANNEL}', payload) from unnest($1::text[]) as payload`,
+          values: [payloads],
+        });
         await delay(NOTIFY_INTERVAL_MS, undefined, { ref: false });
       }
     } catch (error) {

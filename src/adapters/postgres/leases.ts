@@ -10,7 +10,7 @@ import type {
   LogLine,
 } from '../../ports/engine-store.ts';
 import { hasLimits, lockRoom, queuesWithRoom, type Room, roomAfter } from './concurrency-limits.ts';
-import type { Session } from './database.ts';
+import type { Database, Session } from './database.ts';
 import {
   count,
   executionId,
@@ -109,12 +109,16 @@ const leaseNumbered = ({ workerId, leaseMs }: LeaseRequest, tokens: readonly Lea
   from leased
   order by number`;
 
+/** Tasks with a limit are left alone here, so nothing is leased beyond one, whatever a caller believes of limits. */
+const unlimited = (namespace: Namespace): Fragment => sql.fragment`
+  q.family = 'worker' and q.namespace = ${namespace} and not exists (
+    select from task_definitions d
+    where d.namespace = ${namespace} and d.name = q.task_name and d.concurrent_exec_limit > 0
+  )`;
+
 const leaseNext = async (session: Session, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
   const { namespace, queues, count } = request;
-  const scope =
-    namespace === undefined
-      ? sql.fragment`q.family = 'system'`
-      : sql.fragment`q.family = 'worker' and q.namespace = ${namespace}`;
+  const scope = namespace === undefined ? sql.fragment`q.family = 'system'` : unlimited(namespace);
   const rows = await session.rows((namespace === undefined ? leaseSystem : leaseUnlimited)`
     with picked as (${nextTasks(queues, count, scope)}
     ), numbered as (
@@ -175,6 +179,17 @@ export const leaseTasks = async (session: Session, request: LeaseRequest): Promi
     if (!isLimited || round.length === 0 || leased.length >= count) return leased;
     room = roomAfter(room, round);
   }
+};
+
+/**
+ * Leases outside of a caller's transaction: one plain statement where the namespace has no limits. A limit that comes
+ * between the two looks is not exceeded, since that statement leaves tasks with a limit alone.
+ */
+export const leaseTasksAlone = async (database: Database, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
+  const { namespace, queues, count } = request;
+  if (count <= 0 || queues.length === 0) return [];
+  if (namespace === undefined || !(await hasLimits(database, namespace))) return leaseNext(database, request);
+  return database.transaction((session) => leaseTasks(session, request));
 };
 
 const keyOf = (ref: LeaseRef): string => `${ref.taskId}/${ref.leaseToken}`;

@@ -1,6 +1,7 @@
 import { createSqlTag, type QuerySqlToken } from 'slonik';
 import { z } from 'zod';
 import type { ExecutionId, Instant, LeaseToken, Namespace } from '../../domain/kernel/brand.ts';
+import { invariant } from '../../domain/kernel/invariant.ts';
 import type { JsonObject, JsonValue } from '../../domain/kernel/json.ts';
 
 export const sql = createSqlTag();
@@ -21,6 +22,18 @@ export const composed = <Row>(row: z.ZodType<Row>) => sql.type(row);
 
 /** The rows of a multi-row statement as one parameter: one text is cheaper to send than an array a column. */
 export const jsonRows = (rows: readonly Readonly<Record<string, unknown>>[]): string => JSON.stringify(rows);
+
+/**
+ * A column of a multi-row statement as one parameter, for `string_to_array(${lines}, E'\\n')`. The server reads it in a third
+ * of the time that it takes for `jsonRows`. No value may hold a line break: JSON text and names never do.
+ */
+export const lines = (values: readonly string[]): string => {
+  for (const value of values) invariant(!value.includes('\n'), 'a line break in a value that is sent as a line');
+  return values.join('\n');
+};
+
+/** Numbers or ids as the text of an array. */
+export const arrayText = (values: readonly (string | number)[]): string => `{${values.join(',')}}`;
 
 /** An instant in a parameter or in `jsonRows`. */
 export const timestamp = (at: Instant): string => new Date(at).toISOString();

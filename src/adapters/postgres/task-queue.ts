@@ -4,6 +4,7 @@ import { parseTaskId, taskIdOf } from '../../domain/kernel/brand.ts';
 import { invariant } from '../../domain/kernel/invariant.ts';
 import type { CloseTask, EnqueueTask, Owed } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
+import type { PassMemory } from './decide-queue.ts';
 import {
   count,
   executionId,
@@ -101,7 +102,11 @@ export const openTaskIds = async (session: Session, id: ExecutionId): Promise<re
  * Heartbeats lock the same rows without a decide row, so the rows go in id order. An attempt that is on record as closed
  * stays as it is: looking is enough, as above, and cheaper than ON CONFLICT.
  */
-export const closeTasks = async (session: Session, tasks: readonly Owed<CloseTask>[]): Promise<void> => {
+export const closeTasks = async (
+  session: Session,
+  memory: PassMemory,
+  tasks: readonly Owed<CloseTask>[],
+): Promise<void> => {
   if (tasks.length === 0) return;
   const rows = tasks.map(({ namespace, item }) => ({
     ...taskKey(item.taskId),
@@ -117,13 +122,14 @@ export const closeTasks = async (session: Session, tasks: readonly Owed<CloseTas
     scheduled_at: timestamp(item.scheduledAt),
     started_at: timestampOrNull(item.startedAt),
     ended_at: timestamp(item.endedAt),
+    report_hash: memory.reportHashes.get(item.taskId),
   }));
   await session.run(close`
     with ended as materialized (
       select * from json_to_recordset(${jsonRows(rows)}::json) as r (
         workflow_id uuid, scheduled_seq bigint, namespace text, ref text, iteration integer, attempt integer,
         task_type text, task_name text, status text, reason text, worker_id text,
-        scheduled_at timestamptz, started_at timestamptz, ended_at timestamptz
+        scheduled_at timestamptz, started_at timestamptz, ended_at timestamptz, report_hash bigint
       )
       order by workflow_id, scheduled_seq
     ), removed as (
@@ -132,11 +138,11 @@ export const closeTasks = async (session: Session, tasks: readonly Owed<CloseTas
     )
     insert into task_executions (
       workflow_id, ref, iteration, attempt, namespace, scheduled_seq, task_type, task_name, status, reason, worker_id,
-      scheduled_at, started_at, ended_at
+      scheduled_at, started_at, ended_at, report_hash
     )
     select
       workflow_id, ref, iteration, attempt, namespace, scheduled_seq, task_type, task_name, status, reason, worker_id,
-      scheduled_at, started_at, ended_at
+      scheduled_at, started_at, ended_at, report_hash
     from ended
     where not exists (
       select from task_executions closed

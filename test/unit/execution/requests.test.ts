@@ -119,13 +119,6 @@ describe('the deadline of a run', () => {
     expect(run.complete('a').status).toBe('COMPLETED');
   });
 
-  it('is not passed by a timer from before a retry', () => {
-    const run = timed('TIME_OUT_WF').advance(60_000);
-    run.advance(30_000).retry();
-    expect(codeOf(run.request({ type: 'PassExecutionDeadline' }))).toBe('INVALID_STATE');
-    expect(run.status).toBe('RUNNING');
-  });
-
   it('passes for a paused run too', () => {
     expect(timed('TIME_OUT_WF').pause().advance(60_000).status).toBe('TIMED_OUT');
   });
