@@ -18,6 +18,15 @@ describe.each(harnesses)('the event log over $name', (harness) => {
     expect(await eventsOf(open(), executionId)).toEqual(events);
   });
 
+  it('keeps every text exactly, line breaks and quotes too', async () => {
+    const executionId = await givenExecution(open());
+    const at = await open().engine.now();
+    const texts = ['a\nb\r\nc', '\\n "quoted" {,}', '\u2028\u0001', 'naïve 🧪', ''];
+    const events = texts.map((by, index) => pausedEvent(index + 1, at, by));
+    await inTx(open().engine, (tx) => tx.appendEvents(events.map((event) => owed(executionId, event))));
+    expect(await eventsOf(open(), executionId)).toEqual(events);
+  });
+
   it('reads only what follows the given seq, for each run by its own', async () => {
     const first = await givenEvents(3);
     const second = await givenEvents(2);
