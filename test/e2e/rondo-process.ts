@@ -1,27 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/free-port.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export type Finished = Readonly<{ exitCode: number | null; out: string; err: string }>;
 
 type Started = Readonly<{ url: string; environment: NodeJS.ProcessEnv; stop(): Promise<void> }>;
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-};
 
 /** Starts `rondo dev` in a home of its own and waits for the line that says it is ready. */
 export const startRondo = async (): Promise<Started> => {

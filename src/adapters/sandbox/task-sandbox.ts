@@ -13,9 +13,6 @@ import { TASK_BYTES_MAX } from './task-limits.ts';
 import type { TaskJob } from './task-protocol.ts';
 import { TaskThreadPool } from './task-thread-pool.ts';
 
-/** How long a script or jq program of a task may take when nothing else is said. */
-export const TASK_TIMEOUT_MS = 4_000;
-
 type JobOf = (inputJson: string) => TaskJob;
 type Answer<T> = Promise<Result<T, TaskScriptProblem>>;
 

@@ -25,9 +25,6 @@ export type WaitingTaskType = 'WAIT' | 'YIELD';
 
 export type TaskType = OperatorType | WorkerTaskType | SystemTaskType | WaitingTaskType;
 
-/** Known by Conductor's definitions, not executed by this version: such a node registers at /api and fails when reached. */
-export type UnsupportedTaskType = string & { readonly unsupported?: never };
-
 /** How `null` reads inside a longer text, and which defaults absent fields were given. */
 export type Dialect = 'v1' | 'conductor';
 

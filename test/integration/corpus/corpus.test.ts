@@ -124,7 +124,7 @@ test('every public definition registers or is refused with a path, and those of 
   }
   const ends = await driveToTheEnd(started);
   console.info(
-    `corpus: ${corpus.length} definitions, ${registered} registered, ${refused.length} refused, ${started.length} run: ${JSON.stringify(ends)}\n${refused.join('\n')}`,
+    `corpus: ${corpus.length} definitions, ${registered} registered, ${refused.length} refused, ${started.length} run: ${JSON.stringify(ends.counts)}\n${[...refused, ...ends.failures].join('\n')}`,
   );
   expect({ registered, refused: refused.length, run: started.length, ends: ends.counts }).toEqual({
     registered: 512,

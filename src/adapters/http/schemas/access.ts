@@ -9,7 +9,6 @@ export const createKeyRequest = z.strictObject({
   scopes: z.array(z.string().min(1).max(SCOPE_CHARS_MAX)).min(1).max(SCOPES_MAX),
   expiresAt: instantInput.optional(),
 });
-export type CreateKeyBody = z.input<typeof createKeyRequest>;
 
 export const createdKey = z.strictObject({
   id: z.string(),
@@ -36,7 +35,6 @@ export type KeyListBody = z.output<typeof keyList>;
 
 /** The name is checked by the handler: INVALID_NAME, not VALIDATION_FAILED. */
 export const createNamespaceRequest = z.strictObject({ name: z.string() });
-export type CreateNamespaceBody = z.input<typeof createNamespaceRequest>;
 
 export const createdNamespace = z.strictObject({ name: z.string() });
 export type CreatedNamespaceBody = z.output<typeof createdNamespace>;

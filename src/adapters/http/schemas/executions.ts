@@ -56,7 +56,6 @@ export const executeRequest = startRequest.extend({
   /** Answers as soon as this task has ended, too. */
   waitUntilTaskRef: nameText.optional(),
 });
-export type ExecuteBody = z.input<typeof executeRequest>;
 
 export const startedExecution = z.strictObject({
   workflowId: uuidText,

@@ -72,7 +72,6 @@ export const reportRequest = z.strictObject({
   output: jsonObject.default({}),
   reason: reasonText.optional(),
 });
-export type ReportBody = z.input<typeof reportRequest>;
 
 export const reportAnswer = z.strictObject({
   taskId: z.string(),
@@ -85,7 +84,6 @@ export type ReportAnswerBody = z.output<typeof reportAnswer>;
 export const reportManyRequest = z.strictObject({
   reports: z.array(reportRequest.extend({ taskId })).min(1).max(REPORTS_MAX),
 });
-export type ReportManyBody = z.input<typeof reportManyRequest>;
 
 /** One answer a report, in the order of the reports. */
 export const reportManyAnswer = z.strictObject({
