@@ -1,10 +1,13 @@
 import type { ClosedExecutionStatus } from '../execution/statuses.ts';
-import { isJsonObject, type JsonObject } from '../kernel/json.ts';
+import { keyAt } from '../execution/task-key.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import { jsonBytes } from '../kernel/json-depth.ts';
 import { resolvedInput, type TaskSemantics } from './task-semantics.ts';
 
 /** Most that the variables of one run may hold together, in bytes of JSON. */
 export const VARIABLES_BYTES_MAX = 256 * 1024;
+
+const REASON_JSON_CHARS_MAX = 200;
 
 export const noop: TaskSemantics<'NOOP'> = {
   family: 'operator',
@@ -36,6 +39,14 @@ const workflowOutput = (input: JsonObject): JsonObject => {
   return output === undefined || output === null ? {} : { output };
 };
 
+/** A run that did not complete always says why: an absent or empty reason, as an expression may give, names the task. */
+const terminationReason = (given: JsonValue | undefined, status: string, key: string): string | undefined => {
+  if (given !== undefined && given !== null && given !== '') {
+    return typeof given === 'string' ? given : JSON.stringify(given).slice(0, REASON_JSON_CHARS_MAX);
+  }
+  return status === 'COMPLETED' ? undefined : `Task ${key} ended the run with status ${status}.`;
+};
+
 /** Ends the run with a status, a reason and an output. */
 export const terminate: TaskSemantics<'TERMINATE'> = {
   family: 'operator',
@@ -51,7 +62,7 @@ export const terminate: TaskSemantics<'TERMINATE'> = {
         reason: `terminationStatus ${JSON.stringify(status ?? null)} is none of ${STATUSES.join(', ')}.`,
       };
     }
-    const reason = input.terminationReason;
+    const reason = terminationReason(input.terminationReason, status, keyAt(context.node.ref, context.path));
     const output = workflowOutput(input);
     return {
       kind: 'resolve',
@@ -61,7 +72,7 @@ export const terminate: TaskSemantics<'TERMINATE'> = {
         termination: {
           status: status as ClosedExecutionStatus,
           output,
-          ...(typeof reason === 'string' && reason !== '' ? { reason } : {}),
+          ...(reason === undefined ? {} : { reason }),
         },
       },
     };

@@ -63,6 +63,25 @@ describe('TERMINATE', () => {
     },
   );
 
+  it.each([
+    ['FAILED', {}],
+    ['TERMINATED', { terminationReason: null }],
+    ['FAILED', { terminationReason: '' }],
+  ])('names itself when it ends a run %s and is given %j', (status, given) => {
+    const run = new Run({ tasks: [terminate('t', status, given)] });
+    expect([run.status, run.reason]).toEqual([status, `Task t ended the run with status ${status}.`]);
+  });
+
+  it('gives a completed run no reason of its own', () => {
+    expect(new Run({ tasks: [terminate('t', 'COMPLETED')] }).reason).toBeUndefined();
+  });
+
+  it('keeps a reason that is no text as its JSON', () => {
+    expect(new Run({ tasks: [terminate('t', 'FAILED', { terminationReason: { code: 7 } })] }).reason).toBe(
+      '{"code":7}',
+    );
+  });
+
   it('takes an output that is no object as the value of one, and none as empty', () => {
     expect(new Run({ tasks: [terminate('t', 'COMPLETED', { workflowOutput: 7 })] }).output).toEqual({ output: 7 });
     expect(new Run({ tasks: [terminate('t', 'COMPLETED')] }).output).toEqual({});
