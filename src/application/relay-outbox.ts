@@ -1,9 +1,9 @@
 import type { DeliveryFailure, EngineStore, OutboxMessage } from '../ports/engine-store.ts';
-
-/** Delivers one message, or says why it cannot. It may be asked twice: messages are delivered at least once. */
-export type MessageHandler = (message: OutboxMessage) => Promise<void>;
+import type { InternalHandler, MessageHandler } from './message-handler.ts';
 
 const RELAY_BATCH_MAX = 50;
+/** Messages of one batch that are dealt with at a time: each is of another ordering key. */
+const RELAY_FLIGHTS_MAX = 4;
 /** How long a claimed message is in hand: above what a whole batch takes to deliver. */
 const RELAY_HOLD_MS = 60_000;
 /** Deliveries tried before a message is a dead letter: generous, since the usual cause is a part that still starts. */
@@ -11,9 +11,14 @@ export const DELIVERY_ATTEMPTS_MAX = 10;
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 300_000;
 
+type Delivery = Readonly<{ kind: 'committed' } | { kind: 'delivered' } | { kind: 'failed'; failure: DeliveryFailure }>;
+
+/** Another relay was faster, after the hold was over: what it did stands, and ours is rolled back. */
+class DeliveredByAnother extends Error {}
+
 /**
- * Sends what transactions owed to the outside. A message without a handler is a failure like any other: it backs off and
- * becomes a dead letter, kept and visible; it is never dropped (promise 5).
+ * Carries out what transactions owed. A message without a handler is a failure like any other: it backs off and becomes a
+ * dead letter, kept and visible; it is never dropped (promise 5).
  */
 export class RelayOutbox {
   private readonly engine: EngineStore;
@@ -31,41 +36,71 @@ export class RelayOutbox {
   }
 
   /**
-   * Claims a batch, delivers it outside of any transaction, so that a slow receiver holds no snapshot, and marks it. A
-   * crash in between delivers again once the hold is over; handlers are idempotent by the message's dedup key.
+   * Claims a batch, the oldest message of each ordering key, in a short transaction of its own. What leaves the database is
+   * delivered outside of any transaction, so that a slow receiver holds no snapshot, and marked afterwards: a crash in
+   * between delivers again once the hold is over. What stays in it is done and marked in one transaction a message.
    */
   async runOnce(): Promise<number> {
     const messages = await this.engine.transaction((tx) => tx.claimMessages(RELAY_BATCH_MAX, RELAY_HOLD_MS));
     if (messages.length === 0) return 0;
     const delivered: string[] = [];
     const failures: DeliveryFailure[] = [];
-    for (const message of messages) {
-      const failure = await this.deliver(message);
-      if (failure === undefined) delivered.push(message.id);
-      else failures.push(failure);
-    }
+    const queue = messages.values();
+    const flights = Array.from({ length: Math.min(RELAY_FLIGHTS_MAX, messages.length) }, async () => {
+      for (const message of queue) {
+        const delivery = await this.deliver(message);
+        if (delivery.kind === 'delivered') delivered.push(message.id);
+        if (delivery.kind === 'failed') failures.push(delivery.failure);
+      }
+    });
+    await Promise.all(flights);
+    await this.mark(delivered, failures);
+    return messages.length;
+  }
+
+  private async mark(delivered: readonly string[], failures: readonly DeliveryFailure[]): Promise<void> {
+    if (delivered.length === 0 && failures.length === 0) return;
     await this.engine.transaction(async (tx) => {
       if (delivered.length > 0) await tx.markDelivered(delivered);
       if (failures.length > 0) await tx.markFailed(failures);
     });
     for (const { id, reason, dead } of failures) this.onFailure(id, reason, dead);
-    return messages.length;
   }
 
-  private async deliver(message: OutboxMessage): Promise<DeliveryFailure | undefined> {
+  private async deliver(message: OutboxMessage): Promise<Delivery> {
     try {
       const handler = this.handlers.get(message.topic);
       if (handler === undefined) throw new Error(`no handler is registered for the topic ${message.topic}`);
-      await handler(message);
-      return undefined;
+      if (handler.kind === 'internal') return await this.handle(handler, message);
+      await handler.deliver(message);
+      return { kind: 'delivered' };
     } catch (error) {
-      const attempts = message.attempts + 1;
-      return {
-        id: message.id,
-        reason: (error instanceof Error ? error.message : 'unknown error').slice(0, 1_000),
-        retryAfterMs: Math.min(BACKOFF_BASE_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS),
-        dead: attempts >= DELIVERY_ATTEMPTS_MAX,
-      };
+      return { kind: 'failed', failure: failureOf(message, error) };
     }
   }
+
+  /** The effects and the mark in one transaction; whoever finds the message gone has done nothing. */
+  private async handle(handler: InternalHandler, message: OutboxMessage): Promise<Delivery> {
+    try {
+      const afterCommit = await this.engine.transaction(async (tx) => {
+        const after = await handler.handle(tx, message);
+        if ((await tx.markDelivered([message.id])) === 0) throw new DeliveredByAnother();
+        return after;
+      });
+      afterCommit();
+    } catch (error) {
+      if (!(error instanceof DeliveredByAnother)) throw error;
+    }
+    return { kind: 'committed' };
+  }
 }
+
+const failureOf = (message: OutboxMessage, error: unknown): DeliveryFailure => {
+  const attempts = message.attempts + 1;
+  return {
+    id: message.id,
+    reason: (error instanceof Error ? error.message : 'unknown error').slice(0, 1_000),
+    retryAfterMs: Math.min(BACKOFF_BASE_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS),
+    dead: attempts >= DELIVERY_ATTEMPTS_MAX,
+  };
+};

@@ -1,36 +1,24 @@
-import type { Plan } from '../domain/definition/plan.ts';
-import { applyAccepted } from '../domain/execution/decide.ts';
-import type { ExecutionStarted } from '../domain/execution/events.ts';
-import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import type { ExecutionStatus } from '../domain/execution/statuses.ts';
-import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
+import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import { canonicalJson } from '../domain/kernel/canonical-json.ts';
-import type { JsonObject } from '../domain/kernel/json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { ContentHasher } from '../ports/content-hasher.ts';
-import type { DefinitionReads, EngineStore, EngineTx, IdempotencyHolder, NewExecution } from '../ports/engine-store.ts';
+import type { DefinitionReads, EngineStore, EngineTx, IdempotencyHolder } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
-import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
-import { type DecisionDeps, decideExecution } from './decide-execution.ts';
 import type { ResolveBundle, ResolvedBundle } from './definitions/load-bundle.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
-import type { DelayedWakes } from './delayed-wakes.ts';
-import type { FoldCache } from './fold-cache.ts';
-import { OwedWork } from './owed.ts';
+import { type BeginDeps, beginRuns, noDefinition, type ReadyStart, startInput } from './start-run.ts';
 import type { StartedExecution, StartRequest } from './use-cases.ts';
 
-export type StartDeps = DecisionDeps &
+export type StartDeps = BeginDeps &
   Readonly<{
     engine: EngineStore;
     resolveBundle: ResolveBundle;
     definitions: DefinitionReads;
     plans: PlanCache;
-    cache: FoldCache;
-    wake: WakeSignal;
-    delayed: DelayedWakes;
     ids: Ids;
     hash: ContentHasher;
     schemas: SchemaValidator;
@@ -43,16 +31,7 @@ const START_FLIGHTS_MAX = 2;
 const HOLDER_LOOKUPS_MAX = 50;
 const HOLDER_LOOKUP_PAUSE_MS = 20;
 
-/** A start that was checked: nothing about it can be refused any more but its idempotency key. */
-type ReadyStart = Readonly<{
-  namespace: Namespace;
-  executionId: ExecutionId;
-  plan: Plan;
-  input: JsonObject;
-  fingerprint: string;
-  request: StartRequest;
-  failedExecutionId: ExecutionId | undefined;
-}>;
+type KeyedStart = ReadyStart & Readonly<{ fingerprint: string; request: StartRequest }>;
 
 type Lookup = Readonly<{ namespace: Namespace; name: string; version: number | undefined }>;
 
@@ -60,7 +39,7 @@ type Won = Readonly<{ won: true; status: ExecutionStatus } | { won: false }>;
 
 export class StartWorkflow {
   private readonly deps: StartDeps;
-  private readonly batcher: Batcher<ReadyStart, Won>;
+  private readonly batcher: Batcher<KeyedStart, Won>;
   private readonly lookups: Batcher<Lookup, ResolvedBundle | undefined>;
 
   constructor(deps: StartDeps) {
@@ -81,12 +60,8 @@ export class StartWorkflow {
    * Starts a run, once per idempotency key. Errors: NOT_FOUND, INPUT_SCHEMA_VIOLATION, IDEMPOTENCY_KEY_REUSED (another
    * request under the key), CONFLICT (strategy FAIL, or FAIL_ON_RUNNING while one runs).
    */
-  async start(
-    namespace: Namespace,
-    request: StartRequest,
-    failedExecutionId?: ExecutionId,
-  ): Promise<Result<StartedExecution, ApplicationError>> {
-    const ready = await this.prepare(namespace, request, failedExecutionId);
+  async start(namespace: Namespace, request: StartRequest): Promise<Result<StartedExecution, ApplicationError>> {
+    const ready = await this.prepare(namespace, request);
     if (!ready.ok) return ready;
     const outcome = await this.batcher.submit(ready.value);
     if (!outcome.won) return this.existing(ready.value);
@@ -94,25 +69,18 @@ export class StartWorkflow {
     return ok({ executionId: ready.value.executionId, status: outcome.status, name, version, created: true });
   }
 
-  private async prepare(
-    namespace: Namespace,
-    request: StartRequest,
-    failedExecutionId: ExecutionId | undefined,
-  ): Promise<Result<ReadyStart, ApplicationError>> {
-    const resolved = await this.lookups.submit({ namespace, name: request.name, version: request.version });
-    if (resolved === undefined) {
-      const version = request.version === undefined ? '' : ` version ${request.version}`;
-      return err({ code: 'NOT_FOUND', message: `There is no workflow definition ${request.name}${version}.` });
-    }
+  private async prepare(namespace: Namespace, request: StartRequest): Promise<Result<KeyedStart, ApplicationError>> {
+    const { name, version, priority, correlationId, taskToDomain, idempotencyKey } = request;
+    const resolved = await this.lookups.submit({ namespace, name, version });
+    if (resolved === undefined) return err(noDefinition(name, version));
     const plan = await this.deps.plans.planOf(resolved.hash, this.deps.definitions);
-    const input = { ...plan.definition.inputTemplate, ...request.input };
-    const violation = this.schemaViolation(plan, input);
-    if (violation !== undefined) return err(violation);
-    const fingerprint = this.deps.hash(
-      canonicalJson({ name: request.name, version: request.version ?? null, input: request.input }),
-    );
+    const input = startInput(this.deps.schemas, plan, request.input);
+    if (!input.ok) return input;
+    const fingerprint = this.deps.hash(canonicalJson({ name, version: version ?? null, input: request.input }));
     const executionId = this.deps.ids.executionId();
-    return ok({ namespace, executionId, plan, input, fingerprint, request, failedExecutionId });
+    const root = { parent: undefined, depth: 0, failedExecutionId: undefined };
+    const how = { priority, correlationId, taskToDomain, idempotencyKey };
+    return ok({ namespace, executionId, plan, input: input.value, ...how, ...root, fingerprint, request });
   }
 
   /** Starts of one definition that arrive together look it up once; each lookup begins after its start arrived. */
@@ -127,42 +95,27 @@ export class StartWorkflow {
     return Promise.all(answers);
   }
 
-  private schemaViolation(plan: Plan, input: JsonObject): ApplicationError | undefined {
-    const { inputSchema, enforceSchema } = plan.definition;
-    if (inputSchema === undefined || !enforceSchema) return undefined;
-    const violation = this.deps.schemas.firstViolation(inputSchema, input);
-    if (violation === undefined) return undefined;
-    return { code: 'INPUT_SCHEMA_VIOLATION', message: violation.message, path: `input${violation.path}` };
-  }
-
   /** One transaction for all: the run, its first facts and its first tasks, without a pass of their own. */
-  private async create(starts: readonly ReadyStart[]): Promise<readonly Won[]> {
+  private async create(starts: readonly KeyedStart[]): Promise<readonly Won[]> {
     const now = await this.deps.engine.now();
-    const made = await this.deps.engine.transaction(async (tx) => {
+    const begun = await this.deps.engine.transaction(async (tx) => {
       const lost = await this.lostKeys(tx, starts);
       const winners = starts.filter((start) => !lost.has(start.executionId));
-      const owed = new OwedWork();
-      const states = new Map<ExecutionId, ExecutionState>();
-      for (const start of winners) states.set(start.executionId, await this.decideFirst(tx, start, now, owed));
-      if (winners.length > 0) await tx.createExecutions(winners.map((start) => newExecution(start, now)));
-      await owed.write(tx);
-      return { owed, states };
+      return beginRuns(this.deps, tx, winners, now);
     });
-    for (const state of made.states.values()) if (state.lifecycle.status === 'RUNNING') this.deps.cache.put(state);
-    this.deps.wake.publish(made.owed.topics());
-    this.deps.delayed.schedule(made.owed.laterTopics(now), now);
+    begun.announce();
     return starts.map((start) => {
-      const status = made.states.get(start.executionId)?.lifecycle.status;
+      const status = begun.states.get(start.executionId)?.lifecycle.status;
       return status === undefined || status === 'NEW' ? { won: false } : { won: true, status };
     });
   }
 
   /** Runs whose key another run holds, in another transaction or earlier in this very batch. */
-  private async lostKeys(tx: EngineTx, starts: readonly ReadyStart[]): Promise<ReadonlySet<ExecutionId>> {
+  private async lostKeys(tx: EngineTx, starts: readonly KeyedStart[]): Promise<ReadonlySet<ExecutionId>> {
     const lost = new Set<ExecutionId>();
-    const first = new Map<string, ReadyStart>();
+    const first = new Map<string, KeyedStart>();
     for (const start of starts) {
-      const key = start.request.idempotencyKey;
+      const key = start.idempotencyKey;
       if (key === undefined) continue;
       const id = `${start.namespace}/${key}`;
       if (first.has(id)) lost.add(start.executionId);
@@ -171,7 +124,7 @@ export class StartWorkflow {
     if (first.size === 0) return lost;
     const claims = [...first.values()].map((start) => ({
       namespace: start.namespace,
-      key: start.request.idempotencyKey ?? '',
+      key: start.idempotencyKey ?? '',
       executionId: start.executionId,
       fingerprint: start.fingerprint,
     }));
@@ -180,19 +133,9 @@ export class StartWorkflow {
     return lost;
   }
 
-  private async decideFirst(tx: EngineTx, start: ReadyStart, now: Instant, owed: OwedWork): Promise<ExecutionState> {
-    const state = emptyState(start.executionId, start.plan);
-    const first = applyAccepted(state, [startedEvent(start, now)]);
-    owed.add(start.namespace, start.executionId, first.events, first.commands);
-    const decided = await decideExecution(this.deps, tx, start.namespace, state, [], now);
-    owed.add(start.namespace, start.executionId, decided.events, decided.commands);
-    if (decided.more) owed.addPass(start.executionId);
-    return state;
-  }
-
   /** The loser of a key looks the winner up after its own transaction ended: inside, the winner is invisible. */
-  private async existing(start: ReadyStart): Promise<Result<StartedExecution, ApplicationError>> {
-    const key = start.request.idempotencyKey ?? '';
+  private async existing(start: KeyedStart): Promise<Result<StartedExecution, ApplicationError>> {
+    const key = start.idempotencyKey ?? '';
     for (let lookup = 0; lookup < HOLDER_LOOKUPS_MAX; lookup += 1) {
       const holder = await this.deps.engine.findIdempotencyHolder(start.namespace, key);
       if (holder !== undefined) return existingAnswer(start, holder);
@@ -202,8 +145,8 @@ export class StartWorkflow {
   }
 }
 
-const existingAnswer = (start: ReadyStart, holder: IdempotencyHolder): Result<StartedExecution, ApplicationError> => {
-  const key = start.request.idempotencyKey ?? '';
+const existingAnswer = (start: KeyedStart, holder: IdempotencyHolder): Result<StartedExecution, ApplicationError> => {
+  const key = start.idempotencyKey ?? '';
   if (holder.fingerprint !== start.fingerprint) {
     return err({
       code: 'IDEMPOTENCY_KEY_REUSED',
@@ -222,40 +165,4 @@ const existingAnswer = (start: ReadyStart, holder: IdempotencyHolder): Result<St
   }
   const { name, version } = start.plan.definition;
   return ok({ executionId: holder.executionId, status: holder.status, name, version, created: false });
-};
-
-const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
-  const { definition, hash } = start.plan;
-  const { request } = start;
-  return {
-    type: 'ExecutionStarted',
-    at,
-    namespace: start.namespace,
-    definitionHash: hash,
-    name: definition.name,
-    version: definition.version,
-    input: start.input,
-    variables: definition.variables,
-    priority: request.priority,
-    ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
-    ...(request.taskToDomain === undefined ? {} : { taskToDomain: request.taskToDomain }),
-    ...(start.failedExecutionId === undefined ? {} : { failedExecutionId: start.failedExecutionId }),
-  };
-};
-
-const newExecution = (start: ReadyStart, startedAt: Instant): NewExecution => {
-  const { definition, hash } = start.plan;
-  const { correlationId, idempotencyKey, priority } = start.request;
-  return {
-    executionId: start.executionId,
-    namespace: start.namespace,
-    definitionHash: hash,
-    name: definition.name,
-    version: definition.version,
-    input: start.input,
-    priority,
-    startedAt,
-    ...(correlationId === undefined ? {} : { correlationId }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  };
 };

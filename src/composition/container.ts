@@ -17,6 +17,7 @@ import { LeaseTasks } from '../application/lease-tasks.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
 import { ReleaseLeases } from '../application/release-leases.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
+import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { FollowExecution } from '../application/stream-execution.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
@@ -62,7 +63,11 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
   single(TOKENS.release, (c) => new ReleaseLeases(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake)));
   single(TOKENS.evaluator, evaluator);
+  single(TOKENS.resolveBundle, (c) =>
+    createBundleResolver({ definitions: c.resolve(TOKENS.definitions), hash: sha256 }),
+  );
   single(TOKENS.start, startWorkflow);
+  single(TOKENS.startInTransaction, startInTransaction);
   single(TOKENS.leases, leaseTasks);
   single(
     TOKENS.reports,
@@ -101,12 +106,23 @@ const evaluator = (c: DependencyContainer): Evaluator => {
   });
 };
 
+const startInTransaction = (c: DependencyContainer): StartInTransaction =>
+  new StartInTransaction({
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    resolveBundle: c.resolve(TOKENS.resolveBundle),
+    plans: c.resolve(TOKENS.plans),
+    cache: c.resolve(TOKENS.foldCache),
+    wake: c.resolve(TOKENS.wake),
+    delayed: c.resolve(TOKENS.delayed),
+    schemas: c.resolve(TOKENS.schemas),
+  });
+
 const startWorkflow = (c: DependencyContainer): StartWorkflow =>
   new StartWorkflow({
     engine: c.resolve(TOKENS.engine),
     definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
-    resolveBundle: createBundleResolver({ definitions: c.resolve(TOKENS.definitions), hash: sha256 }),
+    resolveBundle: c.resolve(TOKENS.resolveBundle),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
     wake: c.resolve(TOKENS.wake),

@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import { Subject } from 'rxjs';
 import type { DependencyContainer } from 'tsyringe';
 import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
-import { failureWorkflowHandler } from '../application/failure-workflow.ts';
 import { Loop } from '../application/loop.ts';
 import { RelayOutbox } from '../application/relay-outbox.ts';
 import { RunSystemTasks } from '../application/run-system-tasks.ts';
@@ -11,6 +10,7 @@ import { WakePolls } from '../application/wake-polls.ts';
 import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
 import { SYSTEM_TOPIC } from '../ports/wake-signal.ts';
 import type { Role } from './config.ts';
+import { messageHandlers } from './message-handlers.ts';
 import { TOKENS } from './tokens.ts';
 
 /** Longest sleep of each loop when nothing wakes it: the backstop for lost hints. */
@@ -49,14 +49,8 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
   const wake = c.resolve(TOKENS.wake);
   const evaluator = c.resolve(TOKENS.evaluator);
   const log = c.resolve(TOKENS.log);
-  const relay = new RelayOutbox(
-    engine,
-    new Map([['start-failure-workflow', failureWorkflowHandler(c.resolve(TOKENS.start))]]),
-    (messageId, reason, dead) =>
-      log.warn(
-        { messageId, reason, dead },
-        dead ? 'a message is a dead letter' : 'a delivery failed and is tried again',
-      ),
+  const relay = new RelayOutbox(engine, messageHandlers(c), (messageId, reason, dead) =>
+    log.warn({ messageId, reason, dead }, dead ? 'a message is a dead letter' : 'a delivery failed and is tried again'),
   );
   // A full batch says that there is more: then, and only then, a second pass decides while the first waits for its commit.
   const overflow = new Subject<void>();
@@ -80,6 +74,7 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
     name: 'relay-outbox',
     runOnce: () => relay.runOnce(),
     idleMs: IDLE_MS.relay,
+    nextInMs: async () => (await engine.nextDueInMs()).message,
     wakes: wake.on('outbox'),
     onError: onError(c),
   });

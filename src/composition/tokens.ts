@@ -1,5 +1,6 @@
 import type { InjectionToken } from 'tsyringe';
 import type { ControlExecution } from '../application/control-execution.ts';
+import type { ResolveBundle } from '../application/definitions/load-bundle.ts';
 import type { PlanCache } from '../application/definitions/plan-cache.ts';
 import type { DelayedWakes } from '../application/delayed-wakes.ts';
 import type { Evaluator } from '../application/evaluate-executions.ts';
@@ -7,6 +8,7 @@ import type { FoldCache } from '../application/fold-cache.ts';
 import type { LeaseTasks } from '../application/lease-tasks.ts';
 import type { ReleaseLeases } from '../application/release-leases.ts';
 import type { ReportTasks } from '../application/report-tasks.ts';
+import type { StartInTransaction } from '../application/start-in-transaction.ts';
 import type { StartWorkflow } from '../application/start-workflow.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import type { WorkerRegistry } from '../application/worker-registry.ts';
@@ -44,7 +46,9 @@ export const TOKENS = {
   plans: token<PlanCache>('plans'),
   delayed: token<DelayedWakes>('delayed'),
   evaluator: token<Evaluator>('evaluator'),
+  resolveBundle: token<ResolveBundle>('resolveBundle'),
   start: token<StartWorkflow>('start'),
+  startInTransaction: token<StartInTransaction>('startInTransaction'),
   workers: token<WorkerRegistry>('workers'),
   release: token<ReleaseLeases>('release'),
   leases: token<LeaseTasks>('leases'),

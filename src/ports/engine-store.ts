@@ -120,13 +120,24 @@ export type OutboxMessage = Readonly<{
   attempts: number;
 }>;
 
+/**
+ * What ended a waiting attempt: a child, a person, a callback, a message. `by` names who it was, for the history.
+ */
+export type WaitingOutcome = Readonly<{
+  taskId: TaskId;
+  status: TaskOutcome['status'];
+  output: JsonObject;
+  reason?: string;
+  by?: string;
+}>;
+
 export type DeliveryFailure = Readonly<{ id: string; reason: string; retryAfterMs: number; dead: boolean }>;
 
 export type DueTimer = Readonly<TaskSlot & { executionId: ExecutionId; attempt: number; purpose: TimerPurpose }>;
 export type FiredTimers = Readonly<{ evaluated: readonly ExecutionId[]; underLock: readonly DueTimer[] }>;
 
 /** Definitions as a transaction reads them, on its own connection. */
-export type DefinitionReads = Pick<DefinitionStore, 'findTasks' | 'findBundles'>;
+export type DefinitionReads = Pick<DefinitionStore, 'findTasks' | 'findBundles' | 'findWorkflow'>;
 
 /** A live row of the task queue: what a read lays over the fold. */
 export type OpenTaskRow = Readonly<
@@ -157,7 +168,7 @@ export type ParkedEvaluation = Readonly<{
  * Everything takes its locks in this order: decide queue, executions, task queue, limits, timers, outbox;
  * every statement that touches several rows does so in id order.
  */
-export interface EngineTx extends DefinitionReads {
+export interface EngineTx extends DefinitionReads, Pick<DefinitionStore, 'putBundle'> {
   /**
    * Claims (deletes) up to `limit` due decide rows, skipping those that others hold, and then locks their executions in
    * id order. Nothing of a run may be read before this (promise 1).
@@ -196,6 +207,8 @@ export interface EngineTx extends DefinitionReads {
   projectExecutions(projections: readonly Owed<ProjectExecution>[]): Promise<void>;
   putMessages(messages: readonly Owed<PublishMessage>[]): Promise<void>;
 
+  /** The database's clock, and the run if there is one; without any lock. */
+  lookUpRun(executionId: ExecutionId): Promise<Readonly<{ now: Instant; head?: ExecutionHead }>>;
   createExecutions(executions: readonly NewExecution[]): Promise<void>;
   /**
    * Wins or loses each key; returns the ids of the runs that won theirs. A loser looks the winner up after its own
@@ -208,6 +221,16 @@ export interface EngineTx extends DefinitionReads {
    * One answer per report, in order.
    */
   settleTasks(namespace: Namespace | undefined, reports: readonly TaskReport[]): Promise<readonly ReportOutcome[]>;
+  /**
+   * Sets outcomes on waiting attempts that are open and have none, and asks for the passes. The decide rows are taken first.
+   * Returns the attempts that took theirs; the others have ended, or are about to.
+   */
+  settleWaiting(namespace: Namespace, outcomes: readonly WaitingOutcome[]): Promise<ReadonlySet<TaskId>>;
+  /**
+   * Keeps an open attempt that has no outcome from closing until this transaction ends; false: there is no such one any
+   * more. Takes no decide row, so nothing of its run may be asked for afterwards.
+   */
+  holdAttempt(namespace: Namespace, taskId: TaskId): Promise<boolean>;
   leaseTasks(request: LeaseRequest): Promise<readonly LeasedTask[]>;
   heartbeat(namespace: Namespace, heartbeats: readonly Heartbeat[]): Promise<readonly HeartbeatOutcome[]>;
   /** Gives leases back: the same attempt is visible again at once and counts no attempt. */
@@ -239,11 +262,12 @@ export interface EngineTx extends DefinitionReads {
 
   /**
    * Takes up to `limit` messages in hand, one per ordering key, those first that have been deliverable for longest, and
-   * returns them oldest first. They are delivered outside the transaction; a holder that vanishes loses nothing, since
+   * returns them oldest first. They are dealt with outside this transaction; a holder that vanishes loses nothing, since
    * after `holdMs` they are deliverable again.
    */
   claimMessages(limit: number, holdMs: number): Promise<readonly OutboxMessage[]>;
-  markDelivered(ids: readonly string[]): Promise<void>;
+  /** Returns how many of them were still there: what another has delivered meanwhile is gone. */
+  markDelivered(ids: readonly string[]): Promise<number>;
   markFailed(failures: readonly DeliveryFailure[]): Promise<void>;
 }
 

@@ -49,8 +49,9 @@ describe.each(harnesses)('the outbox over $name', (harness) => {
     await put(await givenExecution(open()), messageOf('m-1'));
     const [message] = await claim();
     expect(await claimedKeys()).toEqual(['m-1']);
-    await inTx(open().engine, (tx) => tx.markDelivered([message?.id ?? '']));
+    expect(await inTx(open().engine, (tx) => tx.markDelivered([message?.id ?? '']))).toBe(1);
     expect(await claimedKeys()).toEqual([]);
+    expect(await inTx(open().engine, (tx) => tx.markDelivered([message?.id ?? '']))).toBe(0);
   });
 
   it('keeps what is in hand from others until the hold is over, and then delivers it again', async () => {

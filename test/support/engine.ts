@@ -9,10 +9,13 @@ import { createTaskSandbox } from '../../src/adapters/sandbox/task-sandbox.ts';
 import type { ControlExecution } from '../../src/application/control-execution.ts';
 import type { Evaluator } from '../../src/application/evaluate-executions.ts';
 import type { Loop } from '../../src/application/loop.ts';
+import type { MessageHandler } from '../../src/application/message-handler.ts';
+import type { StartInTransaction } from '../../src/application/start-in-transaction.ts';
 import type { StartWorkflow } from '../../src/application/start-workflow.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
 import { ROLES } from '../../src/composition/config.ts';
 import { compose } from '../../src/composition/container.ts';
+import { messageHandlers } from '../../src/composition/message-handlers.ts';
 import { createLoops } from '../../src/composition/roles.ts';
 import { TOKENS } from '../../src/composition/tokens.ts';
 import type { EvaluateScript } from '../../src/domain/execution/script.ts';
@@ -49,6 +52,8 @@ export type TestServer = Readonly<{
   evaluator: Evaluator;
   control: ControlExecution;
   start: StartWorkflow;
+  startInTransaction: StartInTransaction;
+  handlers: ReadonlyMap<string, MessageHandler>;
   engine: EngineStore;
   index: ExecutionIndex;
   definitions: DefinitionStore;
@@ -117,6 +122,8 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     evaluator,
     control: container.resolve(TOKENS.control),
     start: container.resolve(TOKENS.start),
+    startInTransaction: container.resolve(TOKENS.startInTransaction),
+    handlers: messageHandlers(container),
     engine,
     index: stores.index,
     definitions: stores.definitions,

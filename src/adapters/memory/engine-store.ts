@@ -1,4 +1,5 @@
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
+import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type {
   DefinitionReads,
   EngineStore,
@@ -20,16 +21,23 @@ import type { Serializer } from './serializer.ts';
 import type { MemoryState } from './state.ts';
 import { ALL } from './tables.ts';
 import { timerWrites } from './timers.ts';
+import { waitingWrites } from './waiting.ts';
 
-const engineTx = (state: MemoryState, { findTasks, findBundles }: DefinitionReads): EngineTx => ({
-  findTasks,
-  findBundles,
+/** Bundles are addressed by their content: one that outlives a rolled back transaction does no harm. */
+type DefinitionsInTx = DefinitionReads & Pick<DefinitionStore, 'putBundle'>;
+
+const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx => ({
+  findTasks: definitions.findTasks,
+  findBundles: definitions.findBundles,
+  findWorkflow: definitions.findWorkflow,
+  putBundle: definitions.putBundle,
   ...evaluationWrites(state),
   ...eventLogWrites(state),
   ...openTaskWrites(state),
   ...executionWrites(state),
   ...leaseWrites(state),
   ...reportWrites(state),
+  ...waitingWrites(state),
   ...timerWrites(state),
   ...outboxWrites(state),
 });
@@ -103,7 +111,7 @@ const stuckRuns = (state: MemoryState, idleMs: number, limit: number): readonly 
 export const createEngineStore = (
   state: MemoryState,
   serializer: Serializer,
-  definitions: DefinitionReads,
+  definitions: DefinitionsInTx,
 ): EngineStore => {
   const tx = engineTx(state, definitions);
   return {

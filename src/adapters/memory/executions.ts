@@ -28,9 +28,15 @@ const projectedRow = (row: StoredExecution, { item }: Owed<ProjectExecution>): S
 /** Rows of runs and the idempotency keys that lead to them. */
 export const executionWrites = (
   state: MemoryState,
-): Pick<EngineTx, 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'> => {
+): Pick<EngineTx, 'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'> => {
   const { executions, idempotencyKeys } = state.tables;
   return {
+    lookUpRun: async (executionId) => {
+      const row = executions.get(executionId);
+      if (row === undefined) return { now: state.now() };
+      const { namespace, status, definitionHash } = row;
+      return { now: state.now(), head: { executionId, namespace, status, definitionHash } };
+    },
     createExecutions: async (created) => {
       for (const execution of created) {
         if (executions.has(execution.executionId)) throw new Error(`execution ${execution.executionId} exists already`);

@@ -54,7 +54,9 @@ export const outboxWrites = (
     return claimed.map((row) => row.message);
   },
   markDelivered: async (ids) => {
-    for (const id of ids) state.tables.outbox.delete(id);
+    let found = 0;
+    for (const id of ids) if (state.tables.outbox.delete(id) !== undefined) found += 1;
+    return found;
   },
   markFailed: async (failures) => {
     for (const failure of failures) markFailed(state, failure);

@@ -8,14 +8,14 @@ import type { MemoryState } from './state.ts';
 export const setOutcome = (
   state: MemoryState,
   row: OpenTask,
-  ended: Pick<TaskOutcome, 'status' | 'output' | 'reason' | 'deadline'>,
+  ended: Pick<TaskOutcome, 'status' | 'output' | 'reason' | 'deadline' | 'workerId'>,
 ): void => {
   const outcome: TaskOutcome = {
     ref: row.task.ref,
     iteration: row.task.iteration,
     attempt: row.task.attempt,
-    ...ended,
     ...optional('workerId', row.lease?.workerId),
+    ...ended,
     ...optional('startedAt', row.startedAt),
   };
   state.tables.openTasks.put({ ...row, outcome, outcomeOrder: state.nextOrder() });

@@ -16,12 +16,14 @@ export const findBundles = async (
   return new Map(rows.map(({ hash, bundle }) => [hash, bundle]));
 };
 
+export const putBundle = async (session: Session, hash: string, bundle: DefinitionBundle): Promise<void> => {
+  await session.run(put`
+    insert into definition_bundles (hash, content) values (${hash}, ${JSON.stringify(bundle)}::json)
+    on conflict (hash) do nothing`);
+};
+
 /** What runs pin, under the hash of its content. */
 export const bundleMethods = (session: Session): Pick<DefinitionStore, 'putBundle' | 'findBundles'> => ({
-  putBundle: async (hash, bundle) => {
-    await session.run(put`
-      insert into definition_bundles (hash, content) values (${hash}, ${JSON.stringify(bundle)}::json)
-      on conflict (hash) do nothing`);
-  },
+  putBundle: (hash, bundle) => putBundle(session, hash, bundle),
   findBundles: (hashes) => findBundles(session, hashes),
 });

@@ -12,9 +12,9 @@ import {
   parkEvaluation,
   requestEvaluations,
 } from './decide-queue.ts';
-import { findBundles } from './definition-bundles.ts';
+import { findBundles, putBundle } from './definition-bundles.ts';
 import { appendEvents, readEvents } from './event-log.ts';
-import { createExecutions, projectExecutions } from './executions.ts';
+import { createExecutions, lookUpRun, projectExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
 import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
@@ -24,6 +24,8 @@ import { count, executionId, instant, namespaceName, prepared, sql, text, word }
 import { findTasks } from './task-definitions.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
 import { armTimers, cancelTimers } from './timers.ts';
+import { holdAttempt, settleWaiting } from './waiting.ts';
+import { findWorkflowVersion } from './workflow-definitions.ts';
 
 const clock = prepared('engine_now', z.object({ now: instant }));
 const head = prepared(
@@ -60,14 +62,19 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   cancelTimers: (timers) => cancelTimers(session, timers),
   projectExecutions: (projections) => projectExecutions(session, projections),
   putMessages: (messages) => putMessages(session, messages),
+  lookUpRun: (id) => lookUpRun(session, id),
   createExecutions: (executions) => createExecutions(session, executions),
   claimIdempotencyKeys: (claims) => claimIdempotencyKeys(session, claims),
   settleTasks: (namespace, reports) => settleTasks(session, namespace, reports),
+  settleWaiting: (namespace, outcomes) => settleWaiting(session, namespace, outcomes),
+  holdAttempt: (namespace, taskId) => holdAttempt(session, namespace, taskId),
   leaseTasks: (request) => leaseTasks(session, request),
   heartbeat: (namespace, heartbeats) => heartbeat(session, namespace, heartbeats),
   releaseLeases: (namespace, leases) => releaseLeases(session, namespace, leases),
   findTasks: (namespace, names) => findTasks(session, namespace, names),
   findBundles: (hashes) => findBundles(session, hashes),
+  findWorkflow: (namespace, name, version) => findWorkflowVersion(session, namespace, name, version),
+  putBundle: (hash, bundle) => putBundle(session, hash, bundle),
   appendLogs: (namespace, lease, lines) => appendLogs(session, namespace, lease, lines),
   expireLeases: (limit) => expireLeases(session, limit),
   fireTimers: (limit) => fireTimers(session, limit),

@@ -32,6 +32,7 @@ const lockedRow = z.object({
   definitionHash: text.exactOptional(),
 });
 const lock = prepared('executions_lock', lockedRow);
+const lookUp = prepared('executions_look_up', lockedRow);
 const create = preparedCommand('executions_create');
 const project = preparedCommand('executions_project');
 
@@ -66,6 +67,21 @@ export const lockExecutions = async (session: Session, ids: readonly ExecutionId
     from (select 1) as always left join locked l on true
     order by l.workflow_id`);
   return { now: Math.max(...rows.map(({ now }) => now)) as Instant, heads: rows.flatMap(headOf) };
+};
+
+/** A glance without locks: what a start by a derived id is decided from. */
+export const lookUpRun = async (
+  session: Session,
+  id: ExecutionId,
+): Promise<Readonly<{ now: Instant; head?: ExecutionHead }>> => {
+  const row = await session.one(lookUp`
+    select clock_timestamp() as now, w.workflow_id as execution_id, w.namespace, w.status, w.definition_hash
+    from (select 1) as always
+    left join lateral (
+      select workflow_id, namespace, status, definition_hash from workflow_executions where workflow_id = ${id} offset 0
+    ) as w on true`);
+  const [head] = headOf(row);
+  return head === undefined ? { now: row.now } : { now: row.now, head };
 };
 
 export const createExecutions = async (session: Session, executions: readonly NewExecution[]): Promise<void> => {

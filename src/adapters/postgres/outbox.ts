@@ -85,9 +85,9 @@ export const claimMessages = async (
     from held
     order by held.id`);
 
-export const markDelivered = async (session: Session, ids: readonly string[]): Promise<void> => {
-  if (ids.length === 0) return;
-  await session.run(deliver`delete from outbox_events where id = any(${sql.array(ids, 'int8')})`);
+export const markDelivered = async (session: Session, ids: readonly string[]): Promise<number> => {
+  if (ids.length === 0) return 0;
+  return session.run(deliver`delete from outbox_events where id = any(${sql.array(ids, 'int8')})`);
 };
 
 /** A dead letter is kept and can be sent again; it no longer stands in the way of its followers. */

@@ -67,7 +67,7 @@ const putNextVersion = async (
   return version;
 };
 
-const findVersion = (
+export const findWorkflowVersion = (
   session: Session,
   namespace: Namespace,
   name: string,
@@ -96,7 +96,7 @@ export const workflowDefinitionMethods = (database: Database): Methods => ({
     database.transaction((session) => putVersion(session, namespace, definition, hash, overwrite)),
   putNextWorkflowVersion: (namespace, name, at) =>
     database.transaction((session) => putNextVersion(session, namespace, name, at)),
-  findWorkflow: (namespace, name, version) => findVersion(database, namespace, name, version),
+  findWorkflow: (namespace, name, version) => findWorkflowVersion(database, namespace, name, version),
   listWorkflows: (namespace, { limit, after }) =>
     database.rows(list`
       select name, version, hash, created_at, updated_at, content as definition from workflow_definitions

@@ -1,4 +1,5 @@
 import type { TaskDefinition } from '../../domain/definition/task-definition.ts';
+import type { WorkflowDefinition } from '../../domain/definition/workflow-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { ContentHasher } from '../../ports/content-hasher.ts';
 import type { DefinitionBundle, DefinitionStore } from '../../ports/definition-store.ts';
@@ -17,11 +18,16 @@ export type ResolveBundle = (
   namespace: Namespace,
   name: string,
   version?: number,
+  /** Instead of the store: the transaction at hand. */
+  source?: BundleStore,
 ) => Promise<ResolvedBundle | undefined>;
+
+/** Where a definition is looked up and its bundle is put. */
+export type BundleStore = Pick<DefinitionStore, 'findWorkflow' | 'findTasks' | 'putBundle'>;
 
 /** The task definitions of these names that exist, by name. */
 export const findTaskDefinitions = async (
-  definitions: DefinitionStore,
+  definitions: Pick<DefinitionStore, 'findTasks'>,
   namespace: Namespace,
   names: readonly string[],
 ): Promise<Readonly<Record<string, TaskDefinition>>> => {
@@ -30,25 +36,38 @@ export const findTaskDefinitions = async (
   return Object.fromEntries([...rows].map(([name, row]) => [name, row.definition]));
 };
 
-/** A resolver that stores each bundle once: bundles are addressed by content, so one that was stored stays valid. */
+/** Freezes a definition with the task definitions that it names now. */
+export const bundleOf = async (
+  source: Pick<DefinitionStore, 'findTasks'>,
+  hash: ContentHasher,
+  namespace: Namespace,
+  definition: Readonly<{ workflow: WorkflowDefinition; hash: string; names: readonly string[] }>,
+): Promise<ResolvedBundle> => {
+  const taskDefinitions = await findTaskDefinitions(source, namespace, definition.names);
+  const bundle = { workflow: definition.workflow, taskDefinitions };
+  return { hash: bundleHash(hash, definition.hash, taskDefinitions), bundle };
+};
+
+/**
+ * A resolver that stores each bundle once: bundles are addressed by content, so one that was stored stays valid. What a
+ * transaction puts may yet be rolled back, so that is not remembered.
+ */
 export const createBundleResolver = (
   collaborators: Readonly<{ definitions: DefinitionStore; hash: ContentHasher }>,
 ): ResolveBundle => {
   const { definitions, hash } = collaborators;
   const namesByHash = new LruMap<string, readonly string[]>(ENTRIES_MAX);
   const storedBundles = new LruMap<string, true>(ENTRIES_MAX);
-  return async (namespace, name, version) => {
-    const row = await definitions.findWorkflow(namespace, name, version);
+  return async (namespace, name, version, source = definitions) => {
+    const row = await source.findWorkflow(namespace, name, version);
     if (row === undefined) return undefined;
     const names = namesByHash.get(row.hash) ?? taskNamesOf(row.definition);
     namesByHash.set(row.hash, names);
-    const taskDefinitions = await findTaskDefinitions(definitions, namespace, names);
-    const address = bundleHash(hash, row.hash, taskDefinitions);
-    const bundle = { workflow: row.definition, taskDefinitions };
-    if (storedBundles.get(address) === undefined) {
-      await definitions.putBundle(address, bundle);
-      storedBundles.set(address, true);
+    const resolved = await bundleOf(source, hash, namespace, { workflow: row.definition, hash: row.hash, names });
+    if (storedBundles.get(resolved.hash) === undefined) {
+      await source.putBundle(resolved.hash, resolved.bundle);
+      if (source === definitions) storedBundles.set(resolved.hash, true);
     }
-    return { hash: address, bundle };
+    return resolved;
   };
 };

@@ -137,6 +137,7 @@ const failurePayload = (state: ExecutionState, event: ExecutionClosed): JsonObje
     name: definition.failureWorkflow,
     version: definition.failureWorkflowVersion ?? null,
     correlationId: state.started?.correlationId ?? null,
+    at: event.at,
     input: {
       ...state.started?.input,
       workflowId: state.executionId,

@@ -1,6 +1,6 @@
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { TaskNodeDefinition } from '../definition/workflow-definition.ts';
-import type { ExecutionId, Instant, Namespace } from '../kernel/brand.ts';
+import type { ExecutionId, Instant, Namespace, TaskId } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { AttemptStatus, ClosedExecutionStatus, OperatorStatus, ReportStatus } from './statuses.ts';
 
@@ -17,7 +17,8 @@ export type Disposition =
 /** Names one occurrence of a node: `ref` carries the suffixes of the outer loops, `iteration` the innermost (0: no loop). */
 export type TaskSlot = Readonly<{ ref: string; iteration: number }>;
 
-export type ParentLink = Readonly<{ executionId: ExecutionId; ref: string; iteration: number; attempt: number }>;
+/** The attempt of a SUB_WORKFLOW that waits for a run. */
+export type ParentLink = Readonly<TaskSlot & { executionId: ExecutionId; taskId: TaskId; attempt: number }>;
 
 /** First fact of every log; everything a replay needs beside the pinned definition. */
 export type ExecutionStarted = Readonly<{
@@ -33,6 +34,8 @@ export type ExecutionStarted = Readonly<{
   correlationId?: string;
   taskToDomain?: Readonly<Record<string, string>>;
   parent?: ParentLink;
+  /** Runs above a child: absent where there is none. */
+  depth?: number;
   /** The run whose failure started this one; a failure workflow never starts another. */
   failedExecutionId?: ExecutionId;
 }>;

@@ -6,6 +6,7 @@ import { detailOf, stateOf } from '../../../src/adapters/http/wire/execution-wir
 import { parseWorkflowDefinition } from '../../../src/domain/definition/parse-definition.ts';
 import { parseTaskDefinition } from '../../../src/domain/definition/parse-task-definition.ts';
 import type { WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import { taskIdOf } from '../../../src/domain/kernel/brand.ts';
 import {
   DETAIL,
   NOON,
@@ -58,7 +59,13 @@ describe('an event on the wire', () => {
   });
 
   test('of a child names the run that started it', () => {
-    const parent = { executionId: UNKNOWN_RUN, ref: 'child', iteration: 0, attempt: 1 };
+    const parent = {
+      executionId: UNKNOWN_RUN,
+      taskId: taskIdOf(UNKNOWN_RUN, 3),
+      ref: 'child',
+      iteration: 0,
+      attempt: 1,
+    };
     const event: WorkflowEvent = {
       type: 'ExecutionStarted',
       at: NOON,

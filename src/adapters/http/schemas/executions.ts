@@ -115,6 +115,8 @@ export type TaskBody = z.output<typeof task>;
 
 const parentLink = z.strictObject({
   workflowId: uuidText,
+  /** The attempt that waits for this run. */
+  taskId: z.string(),
   taskRef: z.string(),
   iteration: z.int(),
   attempt: z.int(),

@@ -81,7 +81,7 @@ export const VIEW: ExecutionView = {
   input: { tier: 'gold' },
   variables: {},
   priority: 0,
-  parent: { executionId: UNKNOWN_RUN, ref: 'child', iteration: 0, attempt: 1 },
+  parent: { executionId: UNKNOWN_RUN, taskId: taskIdOf(UNKNOWN_RUN, 3), ref: 'child', iteration: 0, attempt: 1 },
   startedAt: NOON,
   tasks: [TASK_VIEW],
 };
