@@ -35,6 +35,22 @@ create table definition_bundles (
   constraint definition_bundles_pkey PRIMARY KEY (hash)
 );
 
+create table definition_schemas (
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  version integer not null,
+  content json not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint definition_schemas_pkey PRIMARY KEY (namespace, name, version)
+);
+
+create table domain_polls (
+  namespace text collate "C" not null,
+  queue text collate "C" not null,
+  polled_at timestamp with time zone not null,
+  constraint domain_polls_pkey PRIMARY KEY (namespace, queue)
+);
+
 create table idempotency_keys (
   namespace text collate "C" not null,
   key text collate "C" not null,
@@ -120,6 +136,16 @@ create table task_logs (
 ) partition by RANGE (workflow_id);
 
 create table task_logs_default partition of task_logs default with (autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05);
+
+create table task_output_cache (
+  namespace text collate "C" not null,
+  task_name text collate "C" not null,
+  key_digest bytea not null,
+  output json not null,
+  expires_at timestamp with time zone not null,
+  constraint task_output_cache_pkey PRIMARY KEY (namespace, task_name, key_digest)
+);
+CREATE INDEX task_output_cache_by_expiry ON public.task_output_cache USING btree (expires_at);
 
 create table task_queue (
   workflow_id uuid not null,

@@ -4,12 +4,14 @@ import type { Command } from '../domain/execution/commands.ts';
 import { applyAccepted, type Decision, decideOwned } from '../domain/execution/decide.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
+import type { FindViolation } from '../domain/execution/schema-check.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ExecutionState } from '../domain/execution/state.ts';
 import type { Instant, Namespace } from '../domain/kernel/brand.ts';
 import type { DefinitionReads } from '../ports/engine-store.ts';
+import type { SchemaValidator } from '../ports/schema-validator.ts';
 
-export type DecisionDeps = Readonly<{ evaluateScript: EvaluateScript }>;
+export type DecisionDeps = Readonly<{ evaluateScript: EvaluateScript; schemas: SchemaValidator }>;
 
 /** What one run made of the facts and requests it was given. */
 export type DecidedExecution = Readonly<{
@@ -38,16 +40,19 @@ export const decideExecution = async (
     for (const event of decision.events) events.push(event);
     for (const command of decision.commands) commands.push(command);
   };
+  const { evaluateScript, schemas } = deps;
+  const findViolation: FindViolation = (schema, value) => schemas.firstViolation(schema, value);
   let rejection: Rejection | undefined;
   for (const request of requests) {
-    const accepted = accept(state, request, now);
+    const accepted = accept(state, request, now, findViolation);
     if (accepted.ok) collect(applyAccepted(state, accepted.value));
     // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.
     rejection = accepted.ok ? undefined : accepted.error;
   }
   const loaded = new Map<string, TaskDefinition | null>();
   const environment = {
-    evaluateScript: deps.evaluateScript,
+    evaluateScript,
+    findViolation,
     taskDefinition: (name: string) => loaded.get(name),
   };
   let decision = decideOwned(state, environment, now);

@@ -45,10 +45,9 @@ export const startInput = (
   plan: Plan,
   given: JsonObject,
 ): Result<JsonObject, ApplicationError> => {
-  const { inputTemplate, inputSchema, enforceSchema } = plan.definition;
-  const input = { ...inputTemplate, ...given };
-  if (inputSchema === undefined || !enforceSchema) return ok(input);
-  const violation = schemas.firstViolation(inputSchema, input);
+  const input = { ...plan.definition.inputTemplate, ...given };
+  const schema = plan.schemas?.input;
+  const violation = schema === undefined ? undefined : schemas.firstViolation(schema, input);
   if (violation === undefined) return ok(input);
   return err({ code: 'INPUT_SCHEMA_VIOLATION', message: violation.message, path: `input${violation.path}` });
 };

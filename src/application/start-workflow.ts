@@ -5,7 +5,6 @@ import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { ContentHasher } from '../ports/content-hasher.ts';
 import type { DefinitionReads, EngineStore, EngineTx, IdempotencyHolder } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
 import type { ResolveBundle, ResolvedBundle } from './definitions/load-bundle.ts';
@@ -21,7 +20,6 @@ export type StartDeps = BeginDeps &
     plans: PlanCache;
     ids: Ids;
     hash: ContentHasher;
-    schemas: SchemaValidator;
   }>;
 
 /** Starts that one transaction takes, and how many such transactions run at a time. */

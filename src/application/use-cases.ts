@@ -7,7 +7,12 @@ import type { ExecutionView } from '../domain/execution/view.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { Result } from '../domain/kernel/result.ts';
-import type { PutDefinitionOutcome, TaskDefinitionRow, WorkflowDefinitionRow } from '../ports/definition-store.ts';
+import type {
+  PutDefinitionOutcome,
+  SchemaRow,
+  TaskDefinitionRow,
+  WorkflowDefinitionRow,
+} from '../ports/definition-store.ts';
 import type {
   Heartbeat,
   HeartbeatOutcome,
@@ -28,6 +33,9 @@ import type { ApplicationError } from './application-error.ts';
 export type Outcome<T> = Promise<Result<T, ApplicationError>>;
 
 export type IdempotencyStrategy = 'RETURN_EXISTING' | 'FAIL' | 'FAIL_ON_RUNNING';
+
+/** A JSON Schema under a name. */
+export type SchemaDocument = Readonly<{ name: string; version?: number; type: string; data: JsonValue }>;
 
 export type StartRequest = Readonly<{
   name: string;
@@ -120,6 +128,14 @@ export interface UseCases {
     getTask(namespace: Namespace, name: string): Outcome<TaskDefinitionRow>;
     listTasks(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<TaskDefinitionRow>>;
     deleteTask(namespace: Namespace, name: string): Outcome<null>;
+    /** A version never changes; without one the next is taken, unless the highest says the same. */
+    registerSchema(
+      namespace: Namespace,
+      document: SchemaDocument,
+    ): Outcome<Readonly<{ outcome: Exclude<PutDefinitionOutcome, 'replaced'>; name: string; version: number }>>;
+    getSchema(namespace: Namespace, name: string, version?: number): Outcome<SchemaRow>;
+    listSchemas(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<SchemaRow>>;
+    deleteSchema(namespace: Namespace, name: string, version: number): Outcome<null>;
   };
   readonly executions: {
     start(namespace: Namespace, request: StartRequest): Outcome<StartedExecution>;

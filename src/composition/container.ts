@@ -97,6 +97,7 @@ const evaluator = (c: DependencyContainer): Evaluator => {
   return new Evaluator({
     engine: c.resolve(TOKENS.engine),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    schemas: c.resolve(TOKENS.schemas),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
     wake: c.resolve(TOKENS.wake),
@@ -146,6 +147,7 @@ const controlExecution = (c: DependencyContainer): ControlExecution =>
     engine: c.resolve(TOKENS.engine),
     index: c.resolve(TOKENS.index),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    schemas: c.resolve(TOKENS.schemas),
     evaluator: c.resolve(TOKENS.evaluator),
     plans: c.resolve(TOKENS.plans),
     wake: c.resolve(TOKENS.wake),

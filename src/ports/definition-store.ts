@@ -1,6 +1,7 @@
 import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import type { WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
 import type { Instant, Namespace } from '../domain/kernel/brand.ts';
+import type { JsonValue } from '../domain/kernel/json.ts';
 
 /**
  * What a run pins: the definition and the task definitions it names, frozen together. Content-addressed, so a run never
@@ -21,6 +22,9 @@ export type WorkflowDefinitionRow = Readonly<{
 }>;
 
 export type TaskDefinitionRow = Readonly<{ createdAt: Instant; updatedAt: Instant; definition: TaskDefinition }>;
+
+/** A registered JSON Schema. `data` is the schema itself. */
+export type SchemaRow = Readonly<{ name: string; version: number; data: JsonValue; createdAt: Instant }>;
 
 /** `created`, `unchanged` (the same content was there), `replaced`, or `conflict` (other content under that version). */
 export type PutDefinitionOutcome = 'created' | 'unchanged' | 'replaced' | 'conflict';
@@ -55,6 +59,23 @@ export interface DefinitionStore {
     page: Readonly<{ limit: number; after?: string }>,
   ): Promise<readonly TaskDefinitionRow[]>;
   deleteTask(namespace: Namespace, name: string): Promise<boolean>;
+
+  /**
+   * Stores a version of a schema; other content under a version that exists is a conflict. Without a version the next free
+   * one is taken, allocated under the advisory lock `namespace:schema:name` (promise 9), unless the highest has this content.
+   */
+  putSchema(
+    namespace: Namespace,
+    schema: Readonly<{ name: string; version?: number; data: JsonValue }>,
+  ): Promise<Readonly<{ outcome: Exclude<PutDefinitionOutcome, 'replaced'>; version: number }>>;
+  /** The named version, or the highest. */
+  findSchema(namespace: Namespace, name: string, version?: number): Promise<SchemaRow | undefined>;
+  /** By name and version. */
+  listSchemas(
+    namespace: Namespace,
+    page: Readonly<{ limit: number; after?: Readonly<{ name: string; version: number }> }>,
+  ): Promise<readonly SchemaRow[]>;
+  deleteSchema(namespace: Namespace, name: string, version: number): Promise<boolean>;
 
   /** Stores a bundle under the hash of its content; a bundle that exists is left as it is. */
   putBundle(hash: string, bundle: DefinitionBundle): Promise<void>;

@@ -10,6 +10,8 @@ const INSTANTS = {
   decide_queue: ['due_at'],
   outbox_events: ['available_at'],
   workflow_executions: ['updated_at'],
+  task_output_cache: ['expires_at'],
+  domain_polls: ['polled_at'],
 } as const;
 
 const TABLES = [
@@ -18,6 +20,9 @@ const TABLES = [
   'workflow_definitions',
   'task_definitions',
   'definition_bundles',
+  'definition_schemas',
+  'task_output_cache',
+  'domain_polls',
   'workflow_executions',
   'workflow_events',
   'task_executions',

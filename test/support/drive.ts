@@ -14,6 +14,7 @@ import type { JsonObject } from '../../src/domain/kernel/json.ts';
 import type { DecisionEnvironment } from '../../src/domain/tasks/task-semantics.ts';
 import { planOf, type Step, taskDefinitionsOf, type Workflow } from './builders.ts';
 import { checkAll, type Driven } from './kernel-checks.ts';
+import { findViolation } from './schemas.ts';
 import { evaluateScript } from './scripts.ts';
 import { deepFreeze } from './snapshot.ts';
 
@@ -55,6 +56,7 @@ export class Run implements Driven {
     const loaded = new Map<string, TaskDefinition | null>();
     this.environment = {
       evaluateScript,
+      findViolation,
       // Like the service, it has a definition only once it was asked for it.
       taskDefinition: (name) => {
         const known = loaded.get(name);
@@ -133,7 +135,7 @@ export class Run implements Driven {
 
   /** Puts a request to the run; what was refused changed nothing. */
   request(request: ExecutionRequest): Rejection | undefined {
-    const answer = accept(this.state, deepFreeze(request), this.now);
+    const answer = accept(this.state, deepFreeze(request), this.now, findViolation);
     if (!answer.ok) return answer.error;
     this.step(answer.value);
     return undefined;
@@ -144,7 +146,7 @@ export class Run implements Driven {
     const facts: WorkflowEvent[] = [];
     const before = this.log.length;
     for (const request of requests) {
-      const answer = accept(this.state, deepFreeze(request), this.now);
+      const answer = accept(this.state, deepFreeze(request), this.now, findViolation);
       if (!answer.ok) continue;
       facts.push(...answer.value);
       this.carryOut(applyAccepted(this.state, deepFreeze(answer.value)));

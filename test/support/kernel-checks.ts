@@ -8,6 +8,7 @@ import { copyState, type ExecutionState, emptyState } from '../../src/domain/exe
 import { keyOf } from '../../src/domain/execution/task-key.ts';
 import type { Instant } from '../../src/domain/kernel/brand.ts';
 import type { DecisionEnvironment } from '../../src/domain/tasks/task-semantics.ts';
+import { findViolation } from './schemas.ts';
 import { snapshot } from './snapshot.ts';
 
 /** What the checks look at: a run, the effects it has carried out, and what it decides with. */
@@ -112,11 +113,11 @@ const checkClosed = (run: Driven): void => {
   const { status } = run.state.lifecycle;
   if (status === 'RUNNING' || status === 'PAUSED') return;
   for (const request of OPEN_REQUESTS) {
-    const answer = accept(run.state, request, run.now);
+    const answer = accept(run.state, request, run.now, findViolation);
     must(!answer.ok && answer.error.code === 'TERMINAL_STATE', `a closed execution refuses ${request.type}`, () => []);
   }
   must(
-    accept(run.state, { type: 'Retry', by: 'test' }, run.now).ok === (status !== 'COMPLETED'),
+    accept(run.state, { type: 'Retry', by: 'test' }, run.now, findViolation).ok === (status !== 'COMPLETED'),
     'only Retry',
     () => [],
   );

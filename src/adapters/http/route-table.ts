@@ -5,6 +5,7 @@ import { definitionRoutes } from './routes/definition-routes.ts';
 import { executionRoutes } from './routes/execution-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
+import { schemaRoutes } from './routes/schema-routes.ts';
 import { startRoutes } from './routes/start-routes.ts';
 import { streamRoutes } from './routes/stream-routes.ts';
 import { workerRoutes } from './routes/worker-routes.ts';
@@ -16,6 +17,7 @@ import { workerRoutes } from './routes/worker-routes.ts';
 export const ROUTES: readonly Route[] = [
   ...healthRoutes,
   ...definitionRoutes,
+  ...schemaRoutes,
   ...executionRoutes,
   ...streamRoutes,
   ...startRoutes,

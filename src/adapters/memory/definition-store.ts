@@ -5,6 +5,7 @@ import type {
   DefinitionBundle,
   DefinitionStore,
   PutDefinitionOutcome,
+  SchemaRow,
   WorkflowDefinitionRow,
 } from '../../ports/definition-store.ts';
 import { inNamespace } from './rows.ts';
@@ -122,6 +123,46 @@ const taskMethods = (
   };
 };
 
+const schemaMethods = (
+  state: MemoryState,
+): Pick<DefinitionStore, 'putSchema' | 'findSchema' | 'listSchemas' | 'deleteSchema'> => {
+  const schemas = new Map<string, SchemaRow & Readonly<{ namespace: Namespace }>>();
+  const keyOf = (namespace: Namespace, name: string, version: number) => inNamespace(namespace, `${version}/${name}`);
+  const rowsOf = (namespace: Namespace): readonly SchemaRow[] =>
+    [...schemas.values()]
+      .filter((row) => row.namespace === namespace)
+      .map(({ namespace: _, ...row }) => row)
+      .sort((a, b) => compareText(a.name, b.name) || a.version - b.version);
+  const highest = (namespace: Namespace, name: string) =>
+    rowsOf(namespace)
+      .filter((row) => row.name === name)
+      .at(-1);
+  return {
+    putSchema: async (namespace, { name, version, data }) => {
+      const latest = highest(namespace, name);
+      if (version === undefined && latest !== undefined && isDeepStrictEqual(latest.data, data)) {
+        return { outcome: 'unchanged', version: latest.version };
+      }
+      const at = version ?? (latest?.version ?? 0) + 1;
+      const present = schemas.get(keyOf(namespace, name, at));
+      if (present !== undefined) {
+        return { outcome: isDeepStrictEqual(present.data, data) ? 'unchanged' : 'conflict', version: at };
+      }
+      schemas.set(keyOf(namespace, name, at), { namespace, name, version: at, data, createdAt: state.now() });
+      return { outcome: 'created', version: at };
+    },
+    findSchema: async (namespace, name, version) =>
+      version === undefined
+        ? highest(namespace, name)
+        : rowsOf(namespace).find((row) => row.name === name && row.version === version),
+    listSchemas: async (namespace, { limit, after }) =>
+      rowsOf(namespace)
+        .filter((row) => after === undefined || (compareText(row.name, after.name) || row.version - after.version) > 0)
+        .slice(0, limit),
+    deleteSchema: async (namespace, name, version) => schemas.delete(keyOf(namespace, name, version)),
+  };
+};
+
 const bundleMethods = (): Pick<DefinitionStore, 'putBundle' | 'findBundles'> => {
   const bundles = new Map<string, DefinitionBundle>();
   return {
@@ -136,5 +177,6 @@ const bundleMethods = (): Pick<DefinitionStore, 'putBundle' | 'findBundles'> => 
 export const createDefinitionStore = (state: MemoryState): DefinitionStore => ({
   ...workflowMethods(new WorkflowVersions(state)),
   ...taskMethods(state),
+  ...schemaMethods(state),
   ...bundleMethods(),
 });

@@ -4,6 +4,8 @@ import type { UseCases } from '../use-cases.ts';
 import { definitionNotFound, refusedDefinition } from './definition-error.ts';
 import { listTasks, listWorkflows } from './list-definitions.ts';
 import { createRegisterWorkflow, type DefinitionCollaborators, readWorkflow } from './register-workflow.ts';
+import { resolveTaskSchemas } from './resolve-schemas.ts';
+import { createSchemaUseCases } from './schema-use-cases.ts';
 
 type DefinitionUseCases = UseCases['definitions'];
 
@@ -33,12 +35,15 @@ const workflowQueries = (collaborators: DefinitionCollaborators) => {
   } satisfies Partial<DefinitionUseCases>;
 };
 
-const taskUseCases = ({ definitions }: DefinitionCollaborators) =>
-  ({
+const taskUseCases = (collaborators: DefinitionCollaborators) => {
+  const { definitions } = collaborators;
+  return {
     registerTask: async (namespace, document, door) => {
       const parsed = parseTaskDefinition(document, door);
       if (!parsed.ok) return refusedDefinition(parsed.error);
-      return ok({ outcome: await definitions.putTask(namespace, parsed.value), definition: parsed.value });
+      const resolved = await resolveTaskSchemas(namespace, parsed.value, door, collaborators);
+      if (!resolved.ok) return refusedDefinition(resolved.error);
+      return ok({ outcome: await definitions.putTask(namespace, resolved.value), definition: resolved.value });
     },
     getTask: async (namespace, name) => {
       const row = (await definitions.findTasks(namespace, [name])).get(name);
@@ -46,7 +51,8 @@ const taskUseCases = ({ definitions }: DefinitionCollaborators) =>
     },
     listTasks: (namespace, limit, cursor) => listTasks(definitions, namespace, limit, cursor),
     deleteTask: async (namespace, name) => ((await definitions.deleteTask(namespace, name)) ? ok(null) : noTask(name)),
-  }) satisfies Partial<DefinitionUseCases>;
+  } satisfies Partial<DefinitionUseCases>;
+};
 
 /**
  * Registering, reading and deleting definitions. A deleted or replaced definition stays with the runs that pinned it.
@@ -56,4 +62,5 @@ export const createDefinitionUseCases = (collaborators: DefinitionCollaborators)
   registerWorkflow: createRegisterWorkflow(collaborators),
   ...workflowQueries(collaborators),
   ...taskUseCases(collaborators),
+  ...createSchemaUseCases(collaborators),
 });

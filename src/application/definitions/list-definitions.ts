@@ -13,7 +13,7 @@ const workflowScope = (namespace: Namespace): string => `workflow-definitions:${
 const taskScope = (namespace: Namespace): string => `task-definitions:${namespace}`;
 
 /** One row more than asked for tells whether the list goes on. */
-const pageOf = <T>(rows: readonly T[], limit: number, cursorAt: (last: T) => string): Page<T> => {
+export const pageOf = <T>(rows: readonly T[], limit: number, cursorAt: (last: T) => string): Page<T> => {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return rows.length > limit && last !== undefined ? { items, nextCursor: cursorAt(last) } : { items };

@@ -1,6 +1,7 @@
 import type { CheckScript } from '../../domain/definition/check-context.ts';
 import { checkDefinition } from '../../domain/definition/check-definition.ts';
 import type { DefinitionProblem } from '../../domain/definition/definition-problem.ts';
+import { PROBLEMS_MAX } from '../../domain/definition/limits.ts';
 import { parseWorkflowDefinition } from '../../domain/definition/parse-definition.ts';
 import type { Dialect, WorkflowDefinition } from '../../domain/definition/workflow-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
@@ -14,6 +15,7 @@ import type { UseCases } from '../use-cases.ts';
 import { workflowHash } from './content.ts';
 import { refusedDefinition } from './definition-error.ts';
 import { findTaskDefinitions } from './load-bundle.ts';
+import { resolveWorkflowSchemas } from './resolve-schemas.ts';
 import { taskNamesOf } from './task-names.ts';
 
 export type DefinitionCollaborators = Readonly<{
@@ -23,14 +25,6 @@ export type DefinitionCollaborators = Readonly<{
   hash: ContentHasher;
 }>;
 
-/** Schemas that cannot be used are found when they are registered, not when the first run brings its input. */
-const schemaProblems = (workflow: WorkflowDefinition, schemas: SchemaValidator): readonly DefinitionProblem[] =>
-  (['inputSchema', 'outputSchema'] as const).flatMap((path) => {
-    const schema = workflow[path];
-    const problem = schema === undefined ? undefined : schemas.problem(schema);
-    return problem === undefined ? [] : [{ code: 'VALIDATION_FAILED' as const, message: problem, path }];
-  });
-
 type Registered = Readonly<{ outcome: PutDefinitionOutcome; definition: WorkflowDefinition }>;
 
 /** Reads a document and judges it in full, beside the task definitions it names. */
@@ -38,17 +32,19 @@ export const readWorkflow = async (
   namespace: Namespace,
   document: JsonValue,
   door: Dialect,
-  { definitions, checkScript, schemas }: DefinitionCollaborators,
+  collaborators: DefinitionCollaborators,
 ): Promise<Result<WorkflowDefinition, readonly DefinitionProblem[]>> => {
   const parsed = parseWorkflowDefinition(document, door);
   if (!parsed.ok) return parsed;
   const workflow = parsed.value;
+  const { definitions, checkScript } = collaborators;
   const taskDefinitions = await findTaskDefinitions(definitions, namespace, taskNamesOf(workflow));
+  const resolved = await resolveWorkflowSchemas(namespace, workflow, collaborators);
   const problems = [
     ...checkDefinition({ workflow, taskDefinitions }, checkScript),
-    ...schemaProblems(workflow, schemas),
-  ];
-  return problems.length > 0 ? err(problems) : parsed;
+    ...(resolved.ok ? [] : resolved.error),
+  ].slice(0, PROBLEMS_MAX);
+  return problems.length > 0 ? err(problems) : resolved;
 };
 
 const alreadyExists = ({ name, version, dialect }: WorkflowDefinition) =>

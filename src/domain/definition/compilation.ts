@@ -1,6 +1,7 @@
 import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { DefinitionProblem, DefinitionProblemCode } from './definition-problem.ts';
 import type { PlanNode, Sequence, SequenceOwner } from './plan.ts';
+import type { EnforcedSchemas } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import type { Dialect, TaskNodeDefinition } from './workflow-definition.ts';
 
@@ -39,8 +40,18 @@ export type NodeBase = Readonly<{
   sequence: Sequence;
   index: number;
   loops: readonly string[];
+  schemas?: EnforcedSchemas;
   definition: TaskNodeDefinition;
 }>;
+
+/** The task definition that holds for a node: the one written in it, else the registered one of its name. */
+export const taskDefinitionOf = (
+  { name, taskDefinition }: TaskNodeDefinition,
+  { taskDefinitions }: Pick<Compilation, 'taskDefinitions'>,
+): TaskDefinition | undefined => {
+  if (taskDefinition !== undefined) return taskDefinition;
+  return Object.hasOwn(taskDefinitions, name) ? taskDefinitions[name] : undefined;
+};
 
 export const report = (
   compilation: Pick<Compilation, 'problems'>,

@@ -1,10 +1,9 @@
 import { childPath } from '../kernel/value-path.ts';
-import { type Compilation, type Draft, isBlank, report } from './compilation.ts';
+import { type Compilation, type Draft, isBlank, report, taskDefinitionOf } from './compilation.ts';
 import { compileDynamicFork, compileExclusiveJoin, compileFork, compileJoin } from './compile-fork.ts';
 import { compileLoop } from './compile-loop.ts';
 import { compileSwitch } from './compile-switch.ts';
 import type { PlanNode } from './plan.ts';
-import type { TaskDefinition } from './task-definition.ts';
 import { policyOf } from './task-policy.ts';
 import { executedTypeOf } from './task-types.ts';
 import { compiledOrProblems } from './templates.ts';
@@ -12,17 +11,11 @@ import type { SystemTaskType, TaskType, WaitingTaskType } from './workflow-defin
 
 type Compile = (draft: Draft, compilation: Compilation) => PlanNode | undefined;
 
-const taskDefinitionOf = (draft: Draft, compilation: Compilation): TaskDefinition | undefined => {
-  const { name, taskDefinition } = draft.definition;
-  if (taskDefinition !== undefined) return taskDefinition;
-  return Object.hasOwn(compilation.taskDefinitions, name) ? compilation.taskDefinitions[name] : undefined;
-};
-
 const policyAt = (draft: Draft, compilation: Compilation) =>
-  policyOf(draft.definition, taskDefinitionOf(draft, compilation), compilation.dialect);
+  policyOf(draft.definition, taskDefinitionOf(draft.definition, compilation), compilation.dialect);
 
 const compileWorker: Compile = (draft, compilation) => {
-  const template = taskDefinitionOf(draft, compilation)?.inputTemplate ?? {};
+  const template = taskDefinitionOf(draft.definition, compilation)?.inputTemplate ?? {};
   const path = childPath(childPath(draft.path, 'taskDefinition'), 'inputTemplate');
   const inputTemplate =
     Object.keys(template).length === 0 ? undefined : compiledOrProblems(template, path, compilation.problems);

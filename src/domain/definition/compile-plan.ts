@@ -3,6 +3,7 @@ import { compileSequence, newCompilation } from './compile-sequence.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { PROBLEMS_MAX } from './limits.ts';
 import type { Plan } from './plan.ts';
+import { enforcedSchemasOf } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { compiledOrProblems } from './templates.ts';
 import type { WorkflowDefinition } from './workflow-definition.ts';
@@ -38,6 +39,7 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     root,
     nodes,
     outputParameters,
+    schemas: enforcedSchemasOf(workflow),
     timeoutMs: workflow.timeoutSeconds * MS_PER_SECOND,
     timeoutPolicy: workflow.timeoutPolicy,
   });

@@ -1,7 +1,8 @@
 import { childPath } from '../kernel/value-path.ts';
-import { type Compilation, type NodeBase, report } from './compilation.ts';
+import { type Compilation, type NodeBase, report, taskDefinitionOf } from './compilation.ts';
 import { compileNode } from './compile-node.ts';
 import type { PlanNode, Sequence, SequenceOwner } from './plan.ts';
+import { enforcedSchemasOf } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { compiledOrProblems, withLiteral } from './templates.ts';
 import type { Dialect, TaskNodeDefinition } from './workflow-definition.ts';
@@ -68,6 +69,7 @@ const baseOf = (
 ): NodeBase | undefined => {
   const inputPath = childPath(path, 'inputParameters');
   const input = compiledOrProblems(definition.inputParameters, inputPath, compilation.problems);
+  const schemas = enforcedSchemasOf(taskDefinitionOf(definition, compilation));
   return {
     ref: definition.taskReferenceName,
     name: definition.name,
@@ -77,6 +79,7 @@ const baseOf = (
     permissive: definition.permissive,
     startDelayMs: definition.startDelaySeconds * MS_PER_SECOND,
     ...at,
+    ...(schemas === undefined ? {} : { schemas }),
     definition,
   };
 };

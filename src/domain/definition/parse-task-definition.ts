@@ -18,7 +18,6 @@ import type { Dialect, RetryOverrides } from './workflow-definition.ts';
 const storedShape = (door: Dialect) => {
   const field = fieldsOf(door);
   const names = z.array(z.string()).optional();
-  const schema = z.union([z.string(), field.object]).optional();
   return {
     retryBudget: field.decimal(0, 1).optional(),
     rateLimitPerFrequency: field.integer(0, INT32_MAX).optional(),
@@ -28,9 +27,6 @@ const storedShape = (door: Dialect) => {
     inputKeys: names,
     outputKeys: names,
     runtimeMetadata: names,
-    inputSchema: schema,
-    outputSchema: schema,
-    enforceSchema: field.flag.optional(),
     isolationGroupId: field.text.optional(),
     executionNameSpace: field.text.optional(),
     baseType: field.text.optional(),
@@ -40,9 +36,13 @@ const storedShape = (door: Dialect) => {
   };
 };
 
+/** A schema that is given is meant; Conductor's task definitions have to say so. */
+const ENFORCES_SCHEMA: Readonly<Record<Dialect, boolean>> = { v1: true, conductor: false };
+
 const SCHEMA = documentSchema(
   (door) => {
     const field = fieldsOf(door);
+    const schema = z.union([z.string(), field.object]).optional();
     return {
       ...storedShape(door),
       ...retryShape(door),
@@ -51,6 +51,9 @@ const SCHEMA = documentSchema(
       ownerEmail: field.text.optional(),
       concurrentExecLimit: field.integer(0, INT32_MAX).optional(),
       inputTemplate: field.object.optional(),
+      inputSchema: schema,
+      outputSchema: schema,
+      enforceSchema: field.flag.optional(),
     };
   },
   Object.keys(storedShape('v1')),
@@ -124,6 +127,9 @@ export const readTaskDefinition = (
     policy: applyOverrides(defaultTaskPolicy(door), settings, door),
     concurrentExecLimit: fields.concurrentExecLimit ?? 0,
     inputTemplate: fields.inputTemplate ?? {},
+    inputSchema: fields.inputSchema,
+    outputSchema: fields.outputSchema,
+    enforceSchema: fields.enforceSchema ?? ENFORCES_SCHEMA[door],
     extra,
   });
 };

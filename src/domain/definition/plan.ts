@@ -1,5 +1,6 @@
 import type { JsonPath } from '../expression/json-path-ast.ts';
 import type { CompiledTemplate } from '../expression/parse-template.ts';
+import type { EnforcedSchemas } from './schemas.ts';
 import type { TaskPolicy } from './task-definition.ts';
 import type {
   Dialect,
@@ -47,6 +48,8 @@ type NodeBase = Readonly<{
   index: number;
   /** Refs of the DO_WHILEs around it, outermost first: one iteration suffix each. */
   loops: readonly string[];
+  /** What its input and output are checked against; absent where nothing is. */
+  schemas?: EnforcedSchemas;
   definition: TaskNodeDefinition;
 }>;
 
@@ -124,6 +127,7 @@ export type Plan = Readonly<{
   /** Every node, at any depth, by ref. */
   nodes: ReadonlyMap<string, PlanNode>;
   outputParameters: CompiledTemplate | undefined;
+  schemas: EnforcedSchemas | undefined;
   timeoutMs: number;
   timeoutPolicy: WorkflowTimeoutPolicy;
 }>;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
 
 export type RetryLogic = 'FIXED' | 'LINEAR_BACKOFF' | 'EXPONENTIAL_BACKOFF';
 export type TaskTimeoutPolicy = 'RETRY' | 'TIME_OUT_WF' | 'ALERT_ONLY';
@@ -35,6 +35,11 @@ export type TaskDefinition = Readonly<{
   /** Leased at once over all runs; 0: no limit. */
   concurrentExecLimit: number;
   inputTemplate: JsonObject;
+  /** JSON Schemas, or registered ones with their data. */
+  inputSchema?: JsonValue;
+  outputSchema?: JsonValue;
+  /** Absent in what was stored before it had an effect: then nothing is enforced. */
+  enforceSchema?: boolean;
   /** Fields that are stored and shown but have no effect in this version, as the user wrote them. */
   extra: JsonObject;
 }>;

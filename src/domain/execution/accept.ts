@@ -3,8 +3,9 @@ import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import type { WorkflowEvent } from './events.ts';
-import { closing, closingBySignal } from './outcome.ts';
+import { closing, closingBySignal, type Judging } from './outcome.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
+import type { FindViolation } from './schema-check.ts';
 import { bufferedSignal, isWaiting } from './signals.ts';
 import { type ExecutionState, isOpen, nodeOf, type TaskEntry } from './state.ts';
 import { isClosedExecution } from './statuses.ts';
@@ -16,17 +17,26 @@ type RequestOf<T extends ExecutionRequest['type']> = Extract<ExecutionRequest, {
 /** Signals that may wait for a task of one run at a time. */
 export const SIGNALS_BUFFERED_MAX = 10_000;
 
-/** Turns what an outsider asks into facts, or refuses it. Changes nothing itself. */
-export const accept = (state: ExecutionState, request: ExecutionRequest, now: Instant): Answer => {
+/**
+ * Turns what an outsider asks into facts, or refuses it. Changes nothing itself. `findViolation` checks the outputs of tasks
+ * that have a schema.
+ */
+export const accept = (
+  state: ExecutionState,
+  request: ExecutionRequest,
+  now: Instant,
+  findViolation: FindViolation,
+): Answer => {
+  const judging: Judging = { now, findViolation };
   if (request.type === 'Retry') return retry(state, request, now);
   if (!isOpen(state)) {
     return reject('TERMINAL_STATE', `The execution has ended: ${state.lifecycle.status}.`);
   }
   switch (request.type) {
     case 'SettleTask':
-      return settleTask(state, request.outcome, now);
+      return settleTask(state, request.outcome, judging);
     case 'Signal':
-      return signal(state, request, now);
+      return signal(state, request, judging);
     case 'Pause':
       return pause(state, request, now);
     case 'Resume':
@@ -51,7 +61,7 @@ export const accept = (state: ExecutionState, request: ExecutionRequest, now: In
 
 const reject = (code: Rejection['code'], message: string): Answer => err({ code, message });
 
-const settleTask = (state: ExecutionState, outcome: TaskOutcome, now: Instant): Answer => {
+const settleTask = (state: ExecutionState, outcome: TaskOutcome, judging: Judging): Answer => {
   const entry = state.tasks.get(keyOf(outcome));
   if (entry?.phase.kind !== 'attempt' || entry.attempt !== outcome.attempt) {
     return reject('LEASE_LOST', `Attempt ${outcome.attempt} of ${keyOf(outcome)} is not open.`);
@@ -61,7 +71,9 @@ const settleTask = (state: ExecutionState, outcome: TaskOutcome, now: Instant): 
   }
   // A signal that came before its wait was promised to it: it goes before the clock and before any other outcome.
   const signal = bufferedSignal(state, entry);
-  return ok([signal === undefined ? closing(state, entry, outcome, now) : closingBySignal(state, entry, signal, now)]);
+  return ok([
+    signal === undefined ? closing(state, entry, outcome, judging) : closingBySignal(state, entry, signal, judging),
+  ]);
 };
 
 const isOpenWait = (entry: TaskEntry): boolean => entry.phase.kind === 'attempt' && isWaiting(entry.node);
@@ -78,15 +90,16 @@ const firstBlocked = (state: ExecutionState, ref: string | undefined): TaskEntry
   return first;
 };
 
-const signal = (state: ExecutionState, request: RequestOf<'Signal'>, now: Instant): Answer => {
+const signal = (state: ExecutionState, request: RequestOf<'Signal'>, judging: Judging): Answer => {
   const entry = firstBlocked(state, request.ref);
   // Where one is kept for the wait already, this one comes after it.
-  if (entry === undefined || bufferedSignal(state, entry) !== undefined) return bufferSignal(state, request, now);
+  if (entry === undefined || bufferedSignal(state, entry) !== undefined)
+    return bufferSignal(state, request, judging.now);
   invariant(entry.phase.kind === 'attempt', `${entry.key} waits for nothing`);
   const { ref, iteration, attempt } = entry.phase.scheduled;
   const { status, output, by } = request;
   const outcome = { ref, iteration, attempt, status, output, workerId: by, startedAt: entry.scheduledAt };
-  return ok([closing(state, entry, outcome, now)]);
+  return ok([closing(state, entry, outcome, judging)]);
 };
 
 /** A signal may come before its wait: it is kept for the next task of that ref. */

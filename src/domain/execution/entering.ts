@@ -5,6 +5,7 @@ import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
 import type { TaskSlot, WorkflowEvent } from './events.ts';
 import { queueOf } from './routing.ts';
+import { violationText } from './schema-check.ts';
 import { scopeAt } from './scope.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { slotAt } from './task-key.ts';
@@ -32,8 +33,11 @@ const entered = (look: Look, node: PlanNode, slot: TaskSlot, step: Step, previou
   const at = look.now;
   const operator = node.definition.type;
   switch (step.kind) {
-    case 'dispatch':
+    case 'dispatch': {
+      const reason = misfit(look, node, step);
+      if (reason !== undefined) return refused(look, node, slot, { input: step.input, reason }, previous);
       return dispatched(look, node, slot, step, previous);
+    }
     case 'resolve': {
       const { input, output } = step;
       return { type: 'OperatorResolved', at, ...slot, operator, status: 'COMPLETED', input, output, ...step.effect };
@@ -43,22 +47,41 @@ const entered = (look: Look, node: PlanNode, slot: TaskSlot, step: Step, previou
       return { type: 'OperatorOpened', at, ...slot, operator, input: step.input, ...items };
     }
     case 'refuse':
-      return {
-        type: 'TaskRefused',
-        at,
-        ...slot,
-        attempt: attemptAfter(previous),
-        taskType: operator,
-        taskName: node.name,
-        input: step.input,
-        status: node.optional ? 'COMPLETED_WITH_ERRORS' : 'FAILED_WITH_TERMINAL_ERROR',
-        reason: step.reason,
-      };
+      return refused(look, node, slot, step, previous);
     case 'needsTaskDefinition':
       return { type: 'needsTaskDefinition', name: step.name };
     default:
       return step satisfies never;
   }
+};
+
+const refused = (
+  { now }: Look,
+  node: PlanNode,
+  slot: TaskSlot,
+  { input, reason }: Pick<Extract<Step, { kind: 'refuse' }>, 'input' | 'reason'>,
+  previous: TaskEntry | undefined,
+): WorkflowEvent => ({
+  type: 'TaskRefused',
+  at: now,
+  ...slot,
+  attempt: attemptAfter(previous),
+  taskType: node.definition.type,
+  taskName: node.name,
+  input,
+  status: node.optional ? 'COMPLETED_WITH_ERRORS' : 'FAILED_WITH_TERMINAL_ERROR',
+  reason,
+});
+
+/** Why the input must not go to whoever runs the task; undefined when it may. */
+const misfit = (
+  { environment }: Look,
+  node: PlanNode,
+  { input, schemas }: Extract<Step, { kind: 'dispatch' }>,
+): string | undefined => {
+  const schema = (schemas ?? node.schemas)?.input;
+  const violation = schema === undefined ? undefined : environment.findViolation(schema, input);
+  return violation && `The input does not fit its schema: ${violationText('input', violation)}`;
 };
 
 const attemptAfter = (previous: TaskEntry | undefined): number => (previous?.attempt ?? 0) + 1;
@@ -84,6 +107,7 @@ const dispatched = (
     visibleAt: visibleAt > now ? visibleAt : now,
     firstScheduledAt: previous?.firstScheduledAt ?? now,
     ...(step.policy === undefined ? {} : { policy: step.policy }),
+    ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };

@@ -55,6 +55,8 @@ export type TaskScheduled = Readonly<
     firstScheduledAt: Instant;
     /** Settings of a task whose name was only known at run time; static names have theirs in the plan. */
     policy?: TaskPolicy;
+    /** The same of the schema that its output must fit. */
+    outputSchema?: JsonValue;
     /** A waiting task that ends by the clock: when. */
     fireAt?: Instant;
   }

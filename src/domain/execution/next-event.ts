@@ -8,13 +8,14 @@ import { contextOf, type Due, enter, type Look } from './entering.ts';
 import type { ExecutionClosed, WorkflowEvent } from './events.ts';
 import { closingBySignal } from './outcome.ts';
 import { executionOutput } from './output.ts';
+import { violationText } from './schema-check.ts';
 import { bufferedSignal } from './signals.ts';
 import { type ExecutionState, lookAgainAt, nextNode, type PendingEnd, ROOT_KEY, type TaskEntry } from './state.ts';
 import { keyAt, slotAt, type TaskKey } from './task-key.ts';
 
 /** Takes one key off the due ones after the other until a fact follows; undefined: nothing is due. */
 export const nextEvent = (state: ExecutionState, environment: DecisionEnvironment, now: Instant): Due | undefined => {
-  if (state.pendingEnd !== undefined) return close(state, state.pendingEnd, now);
+  if (state.pendingEnd !== undefined) return fittingEnd(close(state, state.pendingEnd, now), state, environment);
   const look: Look = { state, environment, now };
   for (let key = takeDueKey(state.due); key !== undefined; key = takeDueKey(state.due)) {
     const event = key === ROOT_KEY ? lookAtRoot(look) : lookAt(look, key);
@@ -35,6 +36,19 @@ const close = (state: ExecutionState, end: PendingEnd, now: Instant): ExecutionC
   ...(end.failedTask === undefined ? {} : { failedTask: end.failedTask }),
 });
 
+/** A run whose output does not fit its schema has not done what it promised: it failed, and shows what it has. */
+const fittingEnd = (
+  end: ExecutionClosed,
+  { plan }: ExecutionState,
+  { findViolation }: DecisionEnvironment,
+): ExecutionClosed => {
+  const schema = plan.schemas?.output;
+  const violation = schema === undefined || end.status !== 'COMPLETED' ? undefined : findViolation(schema, end.output);
+  if (violation === undefined) return end;
+  const reason = `The output of the execution does not fit its schema: ${violationText('output', violation)}`;
+  return { ...end, status: 'FAILED', reason };
+};
+
 /** A failed run shows what it declared to show, as far as it came. */
 const declaredOutput = (state: ExecutionState): ExecutionClosed['output'] => {
   if (state.plan.outputParameters === undefined) return {};
@@ -43,14 +57,17 @@ const declaredOutput = (state: ExecutionState): ExecutionClosed['output'] => {
 };
 
 const lookAtRoot = (look: Look): Due | undefined => {
-  const { state, now } = look;
-  return enterFirst(look, state.plan.root, []) ?? (state.liveSequences === 0 ? complete(state, now) : undefined);
+  const { state } = look;
+  return enterFirst(look, state.plan.root, []) ?? (state.liveSequences === 0 ? complete(look) : undefined);
 };
 
-const complete = (state: ExecutionState, now: Instant): ExecutionClosed => {
+const complete = ({ state, environment, now }: Look): ExecutionClosed => {
   if (state.permissiveFailure !== undefined) return close(state, state.permissiveFailure, now);
   const output = executionOutput(state);
-  if (output.ok) return { type: 'ExecutionClosed', at: now, status: 'COMPLETED', output: output.value };
+  if (output.ok) {
+    const end = { type: 'ExecutionClosed', at: now, status: 'COMPLETED', output: output.value } as const;
+    return fittingEnd(end, state, environment);
+  }
   return { type: 'ExecutionClosed', at: now, status: 'FAILED', output: {}, reason: output.error };
 };
 
@@ -133,9 +150,10 @@ const reviewed = (entry: TaskEntry, answer: Review, now: Instant): WorkflowEvent
   }
 };
 
-const takeBufferedSignal = ({ state, now }: Look, entry: TaskEntry): WorkflowEvent | undefined => {
+const takeBufferedSignal = ({ state, environment, now }: Look, entry: TaskEntry): WorkflowEvent | undefined => {
+  const { findViolation } = environment;
   const signal = bufferedSignal(state, entry);
-  return signal === undefined ? undefined : closingBySignal(state, entry, signal, now);
+  return signal === undefined ? undefined : closingBySignal(state, entry, signal, { now, findViolation });
 };
 
 /**

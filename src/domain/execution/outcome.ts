@@ -6,16 +6,21 @@ import { registry } from '../tasks/registry.ts';
 import type { Disposition, SignalBuffered, TaskClosed, TaskDeadlineMissed } from './events.ts';
 import type { TaskOutcome } from './requests.ts';
 import { nextAttemptAt } from './retry.ts';
+import { type FindViolation, violationText } from './schema-check.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
+
+/** What turns an outcome into a fact, beside the run itself. */
+export type Judging = Readonly<{ now: Instant; findViolation: FindViolation }>;
 
 /** The fact that an outcome of the open attempt of `entry` makes, with what follows from the retry and timeout policies. */
 export const closing = (
   state: ExecutionState,
   entry: TaskEntry,
-  outcome: TaskOutcome,
-  now: Instant,
+  reported: TaskOutcome,
+  { now, findViolation }: Judging,
 ): TaskClosed | TaskDeadlineMissed => {
   invariant(entry.phase.kind === 'attempt', `${entry.key} has no open attempt`);
+  const outcome = fitting(entry, reported, findViolation);
   const policy = entry.phase.policy;
   const slot = { ref: entry.phase.scheduled.ref, iteration: entry.phase.scheduled.iteration };
   if (outcome.deadline !== undefined && outcome.deadline !== 'HEARTBEAT' && policy.timeoutPolicy === 'ALERT_ONLY') {
@@ -38,16 +43,29 @@ export const closing = (
   };
 };
 
+/**
+ * An output that does not fit its schema is no completion: nobody after the task could rely on it. Another attempt would
+ * run the same code, so it fails for good; the output stays in history, for whoever has to find out why.
+ */
+const fitting = (entry: TaskEntry, outcome: TaskOutcome, findViolation: FindViolation): TaskOutcome => {
+  if (outcome.status !== 'COMPLETED' || entry.phase.kind !== 'attempt') return outcome;
+  const schema = entry.phase.scheduled.outputSchema ?? entry.node.schemas?.output;
+  const violation = schema === undefined ? undefined : findViolation(schema, outcome.output);
+  if (violation === undefined) return outcome;
+  const reason = `The output does not fit its schema: ${violationText('output', violation)}`;
+  return { ...outcome, status: 'FAILED_WITH_TERMINAL_ERROR', reason };
+};
+
 /** The fact that a signal kept for a wait makes of it. */
 export const closingBySignal = (
   state: ExecutionState,
   entry: TaskEntry,
   { status, output }: SignalBuffered,
-  now: Instant,
+  judging: Judging,
 ): TaskClosed | TaskDeadlineMissed => {
   invariant(entry.phase.kind === 'attempt', `${entry.key} waits for nothing`);
   const { ref, iteration, attempt } = entry.phase.scheduled;
-  return closing(state, entry, { ref, iteration, attempt, status, output }, now);
+  return closing(state, entry, { ref, iteration, attempt, status, output }, judging);
 };
 
 const dispositionOf = (

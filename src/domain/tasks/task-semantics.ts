@@ -1,7 +1,9 @@
 import type { PlanNode, PlanNodeType } from '../definition/plan.ts';
+import type { EnforcedSchemas } from '../definition/schemas.ts';
 import type { TaskDefinition, TaskPolicy } from '../definition/task-definition.ts';
 import type { OperatorResolved } from '../execution/events.ts';
 import { payloadProblem } from '../execution/payload-limit.ts';
+import type { FindViolation } from '../execution/schema-check.ts';
 import { modeOf } from '../execution/scope.ts';
 import type { EvaluateScript } from '../execution/script.ts';
 import type { ExecutionState, TaskEntry } from '../execution/state.ts';
@@ -18,6 +20,7 @@ export type TaskFamily = 'worker' | 'system' | 'waiting' | 'operator';
 /** What a decision may use beside plan, state and time; all of it deterministic. */
 export type DecisionEnvironment = Readonly<{
   evaluateScript: EvaluateScript;
+  findViolation: FindViolation;
   /** A task definition by a name only known at run time: null when there is none, undefined when it is not loaded yet. */
   taskDefinition: (name: string) => TaskDefinition | null | undefined;
 }>;
@@ -39,7 +42,15 @@ export type ReviewContext<K extends PlanNodeType = PlanNodeType> = EnterContext<
 
 /** What entering a node leads to: a small closed vocabulary; the decision turns it into one fact. */
 export type Step =
-  | Readonly<{ kind: 'dispatch'; input: JsonValue; taskName: string; policy?: TaskPolicy; fireAt?: Instant }>
+  | Readonly<{
+      kind: 'dispatch';
+      input: JsonValue;
+      taskName: string;
+      policy?: TaskPolicy;
+      /** Of a task definition that was only known at run time. */
+      schemas?: EnforcedSchemas;
+      fireAt?: Instant;
+    }>
   | Readonly<{
       kind: 'resolve';
       input: JsonValue;

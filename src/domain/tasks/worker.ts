@@ -1,3 +1,4 @@
+import { enforcedSchemasOf } from '../definition/schemas.ts';
 import type { TaskDefinition } from '../definition/task-definition.ts';
 import { policyOf } from '../definition/task-policy.ts';
 import { payloadProblem } from '../execution/payload-limit.ts';
@@ -32,10 +33,13 @@ const filled = (context: Context, template: CompiledTemplate, input: JsonObject)
 const dispatchNamed = (context: Context, name: string, input: JsonObject, definition: TaskDefinition | null): Step => {
   const { node, state } = context;
   const policy = policyOf(node.definition, definition ?? undefined, state.plan.dialect);
-  const template = compileTemplate((node.definition.taskDefinition ?? definition)?.inputTemplate ?? {}, '');
+  const settings = node.definition.taskDefinition ?? definition ?? undefined;
+  const template = compileTemplate(settings?.inputTemplate ?? {}, '');
   if (!template.ok) return { kind: 'refuse', input, reason: `The inputTemplate of ${name} does not parse.` };
   const full = filled(context, template.value, input);
-  return full.ok ? { kind: 'dispatch', input: full.input, taskName: name, policy } : full.step;
+  if (!full.ok) return full.step;
+  const schemas = enforcedSchemasOf(settings);
+  return { kind: 'dispatch', input: full.input, taskName: name, policy, ...(schemas === undefined ? {} : { schemas }) };
 };
 
 /** Data brought the node in: its task definition was not known when the plan was compiled. */

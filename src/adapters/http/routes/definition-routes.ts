@@ -1,9 +1,8 @@
 import type { ApplicationError } from '../../../application/application-error.ts';
 import { err, ok, type Result } from '../../../domain/kernel/result.ts';
 import type { PutDefinitionOutcome } from '../../../ports/definition-store.ts';
-import { NOT_FOUND } from '../api-error.ts';
 import { json, NO_CONTENT, namespaceRoute, type Route } from '../route.ts';
-import { INTEGER_MAX, pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/common.ts';
 import {
   type DefinitionDetailBody,
   type DefinitionPageBody,
@@ -32,8 +31,7 @@ import {
   workflowDocumentOf,
 } from '../wire/definition-wire.ts';
 import { cursorOf } from './cursor-of.ts';
-
-const VERSION = /^[1-9]\d{0,9}$/;
+import { versionOf } from './version-of.ts';
 
 type Stored = Exclude<PutDefinitionOutcome, 'conflict'>;
 
@@ -126,9 +124,9 @@ const deleteWorkflow = namespaceRoute({
   scope: 'definitions:delete',
   replies: { 204: null },
   handle: async ({ useCases, namespace, params }) => {
-    const version = VERSION.test(params.version) ? Number(params.version) : INTEGER_MAX + 1;
-    if (version > INTEGER_MAX) return err(NOT_FOUND);
-    const deleted = await useCases.definitions.deleteWorkflow(namespace, params.name, version);
+    const version = versionOf(params.version);
+    if (!version.ok) return version;
+    const deleted = await useCases.definitions.deleteWorkflow(namespace, params.name, version.value);
     return deleted.ok ? ok(NO_CONTENT) : deleted;
   },
 });

@@ -24,6 +24,7 @@ export type Overrides = { readonly [K in keyof UseCases]?: Partial<UseCases[K]> 
 const NOT_FOUND = err({ code: 'NOT_FOUND', message: 'There is no such resource.' } as const);
 const WORKFLOW_ROW = { name: 'order', version: 3, hash: 'abc', createdAt: NOON, updatedAt: NOON, definition: WORKFLOW };
 const TASK_ROW = { createdAt: NOON, updatedAt: NOON, definition: TASK_DEFINITION };
+const SCHEMA_ROW = { name: 'order', version: 1, data: { type: 'object' }, createdAt: NOON };
 const DEPTH = { queue: 'bill', ready: 1, leased: 2, delayed: 3, oldestReadyAgeMs: 4 };
 
 const found = <T>(executionId: string, value: T) => (executionId === RUN ? ok(value) : NOT_FOUND);
@@ -44,6 +45,10 @@ const definitions: UseCases['definitions'] = {
   getTask: async (_, name) => (name === 'bill' ? ok(TASK_ROW) : NOT_FOUND),
   listTasks: async () => ok({ items: [TASK_ROW] }),
   deleteTask: async (_, name) => (name === 'bill' ? ok(null) : NOT_FOUND),
+  registerSchema: async (_, { name }) => ok({ outcome: 'created', name, version: 1 }),
+  getSchema: async (_, name) => (name === 'order' ? ok(SCHEMA_ROW) : NOT_FOUND),
+  listSchemas: async () => ok({ items: [SCHEMA_ROW] }),
+  deleteSchema: async (_, name) => (name === 'order' ? ok(null) : NOT_FOUND),
 };
 
 const executions: UseCases['executions'] = {

@@ -38,6 +38,10 @@ export const ROUTE_CASES: Readonly<Record<string, RouteCase>> = {
   'GET /v1/ns/:ns/definitions/tasks': { path: `${ns}/definitions/tasks`, status: 200 },
   'GET /v1/ns/:ns/definitions/tasks/:name': { path: `${ns}/definitions/tasks/bill`, status: 200 },
   'DELETE /v1/ns/:ns/definitions/tasks/:name': { path: `${ns}/definitions/tasks/bill`, status: 204 },
+  'POST /v1/ns/:ns/schemas': { path: `${ns}/schemas`, json: { name: 'order', data: { type: 'object' } }, status: 201 },
+  'GET /v1/ns/:ns/schemas': { path: `${ns}/schemas?limit=5`, status: 200 },
+  'GET /v1/ns/:ns/schemas/:name': { path: `${ns}/schemas/order?version=1`, status: 200 },
+  'DELETE /v1/ns/:ns/schemas/:name/:version': { path: `${ns}/schemas/order/1`, status: 204 },
   'POST /v1/ns/:ns/executions/search': {
     path: `${ns}/executions/search`,
     json: { statuses: ['RUNNING'], startedAfter: '2026-01-01T00:00:00Z', limit: 10 },
