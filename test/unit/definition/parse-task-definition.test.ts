@@ -31,6 +31,7 @@ describe('a task definition', () => {
         },
         concurrentExecLimit: 0,
         inputTemplate: {},
+        enforceSchema: true,
         extra: {},
       },
     });
