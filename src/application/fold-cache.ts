@@ -6,7 +6,8 @@ const STATE_BYTES = 4_096;
 const TASK_BYTES = 1_536;
 
 /** An estimate that costs nothing: a pass over a run of ten thousand tasks must not count them. */
-const weightOf = (state: ExecutionState): number => STATE_BYTES + (state.tasks.size + state.latest.size) * TASK_BYTES;
+const weightOf = (state: ExecutionState): number =>
+  STATE_BYTES + (state.tasks.size + state.latest.size + state.compensable.length) * TASK_BYTES;
 
 /**
  * Folded states of open runs, least recently used first out. A state is taken out while a pass changes it in place and

@@ -74,7 +74,7 @@ const driveToEnd = (run: Run, program: Program, chance: Chance, disturbance: num
     const isChaos = step < CHAOS_STEPS;
     if (run.status === 'COMPLETED') return;
     if (run.status !== 'RUNNING' && run.status !== 'PAUSED') {
-      if (retried >= retries) return;
+      if (retried >= retries || run.state.compensation?.status === 'COMPLETED') return;
       retried += 1;
       run.retry();
     } else if (isChaos && chance.isBelow(disturbance)) disturb(run, program, chance);
@@ -84,13 +84,51 @@ const driveToEnd = (run: Run, program: Program, chance: Chance, disturbance: num
   throw new Error(`still ${run.status} after ${STEPS_MAX} steps; open are ${run.open().join(', ')}`);
 };
 
+type Ended = Readonly<{ key: string; input: unknown; output: JsonObject }>;
+
+/** Lets a run come so far and then breaks one of its tasks for good. Tells what completed, in the order in which it did. */
+const failSomewhere = (run: Run, program: Program, chance: Chance): readonly Ended[] => {
+  const ended: Ended[] = [];
+  while (run.status === 'RUNNING') {
+    const task = chance.pick([...run.openTasks.values()]);
+    const key = keyOf(task);
+    if (chance.isBelow(0.1)) {
+      run.failForGood(key);
+      break;
+    }
+    if (isFlaky(task, program)) run.fail(key);
+    else {
+      ended.push({ key, input: task.input, output: counted(task) });
+      run.complete(key, counted(task));
+    }
+  }
+  return ended;
+};
+
+/** Completes one compensation after the other, some at their second attempt, some while an operator holds the run. */
+const unwind = (run: Run, chance: Chance): readonly Readonly<{ key: string; input: unknown }>[] => {
+  const undone: Readonly<{ key: string; input: unknown }>[] = [];
+  while (run.status === 'RUNNING') {
+    const open = [...run.openTasks.values()];
+    expect(open).toHaveLength(1);
+    const task = chance.pick(open);
+    if (chance.isBelow(0.2)) run.fail(keyOf(task));
+    const isHeld = chance.isBelow(0.2);
+    if (isHeld) run.pause();
+    undone.push({ key: keyOf(task), input: task.input });
+    run.complete(keyOf(task), {});
+    if (isHeld) run.resume();
+  }
+  return undone;
+};
+
 const outputsOf = (counts: ReadonlyMap<string, number>): JsonObject =>
   Object.fromEntries([...counts.keys()].map((ref) => [ref, `\${${ref}.output.n}`]));
 
 /** Longer ones meet nothing new, and checking every step against the whole log takes its square. */
 const TASKS_MAX = 60;
-const sized = (wild: boolean): fc.Arbitrary<Program> =>
-  programs(wild).filter((program) => expectationOf(program).completed.length <= TASKS_MAX);
+const sized = (wild: boolean, undone = wild): fc.Arbitrary<Program> =>
+  programs(wild, undone).filter((program) => expectationOf(program).completed.length <= TASKS_MAX);
 
 const seeds = fc.integer();
 const bounds = fc.constantFrom(undefined, 1, 2, 7);
@@ -123,6 +161,29 @@ describe('the kernel, over random programs and histories (every step is checked 
         driveToEnd(run, program, new Chance(seed), 0.5, 3);
         expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
         expect(run.open()).toEqual([]);
+      });
+      fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'undoes what completed, the last one first and each with what it was given and gave, wherever it fails',
+    () => {
+      const property = fc.property(sized(false, true), seeds, bounds, (program, seed, eventsMax) => {
+        const { undoable } = expectationOf(program);
+        const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+        const run = new Run({ tasks: program.tasks }, options);
+        const chance = new Chance(seed);
+        const ended = failSomewhere(run, program, chance);
+        if (run.status === 'COMPLETED') return;
+        const undone = [...ended].reverse().filter(({ key }) => undoable.has(key));
+        const told = undone.map(({ key, input, output }) => ({ key: undoable.get(key), input: { input, output } }));
+        expect(unwind(run, chance)).toEqual(told);
+        expect(run.status).toBe('FAILED');
+        expect((run.view.variables.__compensation as JsonObject | undefined)?.status).toBe(
+          undone.length === 0 ? undefined : 'COMPLETED',
+        );
       });
       fc.assert(property, RUNS);
     },

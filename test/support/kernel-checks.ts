@@ -3,10 +3,12 @@ import type { Command } from '../../src/domain/execution/commands.ts';
 import { applyAccepted, decide, decideOwned } from '../../src/domain/execution/decide.ts';
 import type { SequencedEvent, WorkflowEvent } from '../../src/domain/execution/events.ts';
 import { applyEvent, evolve } from '../../src/domain/execution/evolve.ts';
+import { projectView } from '../../src/domain/execution/project-view.ts';
 import { lookAtAll, resume } from '../../src/domain/execution/resume.ts';
 import { copyState, type ExecutionState, emptyState } from '../../src/domain/execution/state.ts';
 import { keyOf } from '../../src/domain/execution/task-key.ts';
 import type { Instant } from '../../src/domain/kernel/brand.ts';
+import { canonicalJson } from '../../src/domain/kernel/canonical-json.ts';
 import type { DecisionEnvironment } from '../../src/domain/tasks/task-semantics.ts';
 import { findViolation } from './schemas.ts';
 import { snapshot } from './snapshot.ts';
@@ -40,6 +42,7 @@ export const checkAll = (run: Driven, before: number, accepted: readonly Workflo
   checkOwed(run);
   checkMoves(run);
   checkClosed(run);
+  checkUndone(run);
 };
 
 const checkFold = (run: Driven, before: number): void => {
@@ -57,6 +60,8 @@ const checkFold = (run: Driven, before: number): void => {
   must(snapshot(early) === untouched, 'evolve leaves the given state as it was', () => []);
   const folded = snapshot(foldOf(run, run.log));
   must(folded === kept, 'the log folded from scratch is the state that was kept', () => JSON.parse(folded));
+  const { variables } = projectView(run.state.executionId, run.log);
+  must(canonicalJson(variables) === canonicalJson(run.state.variables), 'history tells the variables', () => variables);
 };
 
 const checkFixedPoint = (run: Driven): void => {
@@ -101,6 +106,38 @@ const checkMoves = (run: Driven): void => {
   must(run.openTasks.size > 0, 'a running execution has something open', () => snapshot(run.state));
 };
 
+/** What may be undone, told from the log alone: completed attempts of nodes that declare how, in the order of their ends. */
+const undoable = (run: Driven): readonly string[] => {
+  const keys: string[] = [];
+  for (const { event } of run.log) {
+    if (event.type === 'CompensationStarted') break;
+    if (event.type !== 'TaskClosed' || event.status !== 'COMPLETED') continue;
+    const ref = keyOf(event).replace(/(__\d+)+$/, '');
+    const isBroughtIn = !run.state.plan.nodes.has(ref);
+    if (isBroughtIn || run.state.plan.nodes.get(ref)?.compensation !== undefined) keys.push(keyOf(event));
+  }
+  return keys;
+};
+
+const checkUndone = (run: Driven): void => {
+  const undone: string[] = [];
+  for (const { event } of run.log) {
+    if (event.type !== 'TaskScheduled' || event.compensates === undefined) continue;
+    if (undone.at(-1) !== event.compensates) undone.push(event.compensates);
+  }
+  const started = run.log.filter(({ event }) => event.type === 'CompensationStarted').length;
+  must(started <= 1, 'a run turns back once', () => run.log);
+  const ended = undoable(run);
+  const wanted = [...ended].reverse().filter((key) => undone.includes(key));
+  const found = undone.filter((key) => ended.includes(key));
+  must(wanted.join() === found.join(), 'the last that finished is undone first, each once', () => [wanted, undone]);
+  const last = run.log.at(-1)?.event;
+  const failed = last?.type === 'ExecutionClosed' && (last.status === 'FAILED' || last.status === 'TIMED_OUT');
+  must(!failed || run.state.compensable.length === 0 || started === 1, 'a run that fails is undone', () => last);
+  if (run.state.compensation?.status !== 'COMPLETED') return;
+  must(run.state.compensable.length === 0, 'nothing is left to undo', () => wanted);
+};
+
 const OPEN_REQUESTS = [
   { type: 'Pause', by: 'test' },
   { type: 'Resume', by: 'test' },
@@ -116,11 +153,8 @@ const checkClosed = (run: Driven): void => {
     const answer = accept(run.state, request, run.now, findViolation);
     must(!answer.ok && answer.error.code === 'TERMINAL_STATE', `a closed execution refuses ${request.type}`, () => []);
   }
-  must(
-    accept(run.state, { type: 'Retry', by: 'test' }, run.now, findViolation).ok === (status !== 'COMPLETED'),
-    'only Retry',
-    () => [],
-  );
+  const isOver = status === 'COMPLETED' || run.state.compensation?.status === 'COMPLETED';
+  must(accept(run.state, { type: 'Retry', by: 'test' }, run.now, findViolation).ok === !isOver, 'only Retry', () => []);
 };
 
 const checkHistory = (log: readonly SequencedEvent[]): void => {

@@ -1,14 +1,16 @@
-import type { Named, Program } from './programs.ts';
+import { type Named, type Program, undoRefOf } from './programs.ts';
 
 /** What a program does when all of its tasks complete, found by walking it, without any of the engine's code. */
 export type Expectation = Readonly<{
   /** Wire refs of everything that completes. */
   completed: readonly string[];
+  /** What of it would have to be undone if the run failed at its very end, each with the ref of what undoes it. */
+  undoable: ReadonlyMap<string, string>;
   /** Runs of each worker task that the definition itself names. */
   counts: ReadonlyMap<string, number>;
 }>;
 
-type Walk = { completed: string[]; counts: Map<string, number> };
+type Walk = { completed: string[]; undoable: Map<string, string>; counts: Map<string, number> };
 
 const suffixed = (ref: string, path: readonly number[]): string => [ref, ...path].join('__');
 
@@ -21,6 +23,7 @@ const walkOne = (named: Named, path: readonly number[], walk: Walk): void => {
   walk.completed.push(suffixed(ref, path));
   switch (shape.kind) {
     case 'task':
+      if (shape.undo !== 'not') walk.undoable.set(suffixed(ref, path), suffixed(undoRefOf(ref, shape.undo), path));
       walk.counts.set(ref, (walk.counts.get(ref) ?? 0) + 1);
       return;
     case 'switch':
@@ -31,7 +34,7 @@ const walkOne = (named: Named, path: readonly number[], walk: Walk): void => {
       return;
     case 'dynamic': {
       // Refs that data brings in go with the iteration they came in, so they count for themselves.
-      const own: Walk = { completed: walk.completed, counts: new Map() };
+      const own: Walk = { ...walk, counts: new Map() };
       for (const branch of children) walkAll(branch, path, own);
       walk.completed.push(suffixed(joinRef, path));
       return;
@@ -49,7 +52,7 @@ const walkOne = (named: Named, path: readonly number[], walk: Walk): void => {
 };
 
 export const expectationOf = (program: Program): Expectation => {
-  const walk: Walk = { completed: [], counts: new Map() };
+  const walk: Walk = { completed: [], undoable: new Map(), counts: new Map() };
   walkAll(program.root, [], walk);
   return walk;
 };

@@ -16,9 +16,12 @@ import {
   wait,
 } from './builders.ts';
 
+/** How a task is undone when its run fails: by a task definition that is named, or by a step that is written out. */
+type Undo = 'not' | 'named' | 'written out';
+
 /** What a random program is made of. Names come later, so that shrinking leaves no gaps in them. */
 export type Shape =
-  | { kind: 'task'; flaky: boolean; optional: boolean; permissive: boolean }
+  | { kind: 'task'; flaky: boolean; optional: boolean; permissive: boolean; undo: Undo }
   | { kind: 'wait'; seconds: number | undefined }
   | { kind: 'noop' }
   | { kind: 'set' }
@@ -34,14 +37,21 @@ export type Named = Readonly<{ shape: Shape; ref: string; joinRef: string; child
 
 export type Program = Readonly<{ root: readonly Named[]; tasks: readonly Step[]; input: JsonObject }>;
 
-/** `wild` programs fail, terminate and forgive; the others come to their end whenever their tasks do. */
-const leaf = (wild: boolean): fc.Arbitrary<Shape> => {
+/** What programs are drawn from. */
+type Kind = Readonly<{ wild: boolean; undone: boolean }>;
+
+/**
+ * `wild` programs fail, terminate and forgive; the others come to their end whenever their tasks do. Tasks of those that are
+ * `undone` may declare how.
+ */
+const leaf = ({ wild, undone }: Kind): fc.Arbitrary<Shape> => {
   const flag = wild ? fc.boolean() : fc.constant(false);
+  const undo = undone ? fc.constantFrom<Undo>('not', 'named', 'written out') : fc.constant<Undo>('not');
   const rare = wild ? [{ weight: 1, arbitrary: terminateShape }] : [];
   return fc.oneof(
     {
       weight: 6,
-      arbitrary: fc.record({ kind: fc.constant('task'), flaky: fc.boolean(), optional: flag, permissive: flag }),
+      arbitrary: fc.record({ kind: fc.constant('task'), flaky: fc.boolean(), optional: flag, permissive: flag, undo }),
     },
     {
       weight: 1,
@@ -58,15 +68,15 @@ const terminateShape = fc.record({
   status: fc.constantFrom('COMPLETED' as const, 'FAILED' as const, 'TERMINATED' as const),
 });
 
-const sequence = (wild: boolean, depth: number, minLength: number): fc.Arbitrary<Shape[]> =>
-  fc.array(shape(wild, depth), { minLength, maxLength: 3 });
+const sequence = (kind: Kind, depth: number, minLength: number): fc.Arbitrary<Shape[]> =>
+  fc.array(shape(kind, depth), { minLength, maxLength: 3 });
 
-const shape = (wild: boolean, depth: number): fc.Arbitrary<Shape> => {
-  if (depth === 0) return leaf(wild);
-  const inner = (minLength: number) => sequence(wild, depth - 1, minLength);
+const shape = (of: Kind, depth: number): fc.Arbitrary<Shape> => {
+  if (depth === 0) return leaf(of);
+  const inner = (minLength: number) => sequence(of, depth - 1, minLength);
   const named = fc.array(fc.nat(20), { minLength: 1, maxLength: 3 });
   return fc.oneof(
-    { weight: 5, arbitrary: leaf(wild) },
+    { weight: 5, arbitrary: leaf(of) },
     {
       weight: 2,
       arbitrary: fc.record({
@@ -82,7 +92,7 @@ const shape = (wild: boolean, depth: number): fc.Arbitrary<Shape> => {
         kind: fc.constant('fork'),
         branches: fc.array(inner(1), { minLength: 1, maxLength: 3 }),
         joins: fc.oneof(fc.constantFrom('all', 'exclusive', 'script'), named),
-        optional: wild ? fc.boolean() : fc.constant(false),
+        optional: of.wild ? fc.boolean() : fc.constant(false),
       }),
     },
     {
@@ -90,7 +100,7 @@ const shape = (wild: boolean, depth: number): fc.Arbitrary<Shape> => {
       arbitrary: fc.record({
         kind: fc.constant('dynamic'),
         branches: fc.array(
-          shape(wild, depth - 1).filter(({ kind }) => kind !== 'fork' && kind !== 'dynamic'),
+          shape(of, depth - 1).filter(({ kind }) => kind !== 'fork' && kind !== 'dynamic'),
           { maxLength: 3 },
         ),
       }),
@@ -134,12 +144,24 @@ const nameAll = (shapes: readonly Shape[], next: { number: number }): readonly N
 const refsBelow = (named: Named): readonly string[] =>
   named.children.flat().flatMap((child) => [child.ref, ...(child.shape.kind === 'dynamic' ? [] : refsBelow(child))]);
 
+/** The ref of what undoes a task. */
+export const undoRefOf = (ref: string, undo: Undo): string => (undo === 'named' ? `${ref}__compensate` : `undo_${ref}`);
+
+/** What is written out asks for the same input as what is only named is given. */
+const undoing = (ref: string, undo: Undo): JsonObject => {
+  if (undo === 'not') return {};
+  if (undo === 'named') return { compensateWith: `un${ref}` };
+  const inputParameters = { input: `\${${ref}.input}`, output: `\${${ref}.output}` };
+  return { compensateWith: simple(undoRefOf(ref, undo), { inputParameters }) };
+};
+
 /** Counts its own runs: its last count is its input. */
 const counting = (named: Named, shape: Extract<Shape, { kind: 'task' }>): Step =>
   simple(named.ref, {
     inputParameters: { n: `\${${named.ref}.output.n}` },
     optional: shape.optional,
     permissive: shape.permissive,
+    ...undoing(named.ref, shape.undo),
   });
 
 const ALL_ENDED = '$.joinOn.every((ref) => $[ref].status !== "IN_PROGRESS")';
@@ -195,4 +217,5 @@ const programOf = (shapes: readonly Shape[]): Program => {
   return { root, tasks: stepsOf(root, input), input };
 };
 
-export const programs = (wild: boolean, depth = 3): fc.Arbitrary<Program> => sequence(wild, depth, 1).map(programOf);
+export const programs = (wild: boolean, undone = wild, depth = 3): fc.Arbitrary<Program> =>
+  sequence({ wild, undone }, depth, 1).map(programOf);

@@ -34,12 +34,13 @@ const entryOf = (entry: TaskEntry): JsonValue =>
 
 /** A state as one text: equal for states that mean the same, in whatever order they came to it; hints are left out. */
 export const snapshot = (state: ExecutionState): string => {
-  const { plan, due: _, tasks, latest, dynamicNodes, ...rest } = state;
+  const { plan, due: _, tasks, latest, dynamicNodes, compensable, ...rest } = state;
   return canonicalJson({
     ...(plain(rest) as Record<string, JsonValue>),
     plan: plan.hash,
     tasks: Object.fromEntries([...tasks].map(([key, entry]) => [key, entryOf(entry)])),
     latest: Object.fromEntries([...latest].map(([ref, entry]) => [ref, entryOf(entry)])),
+    compensable: compensable.map(entryOf),
     dynamicNodes: [...dynamicNodes.keys()].sort(),
   });
 };

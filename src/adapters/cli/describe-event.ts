@@ -8,6 +8,8 @@ const STYLES: Readonly<Partial<Record<HistoryEventBody['type'], Style>>> = {
   ExecutionPaused: 'magenta',
   ExecutionResumed: 'magenta',
   ExecutionRetried: 'yellow',
+  CompensationStarted: 'yellow',
+  CompensationEnded: 'yellow',
   TaskDeadlineMissed: 'yellow',
   ExecutionDeadlineMissed: 'yellow',
 };

@@ -2,6 +2,7 @@ import { childPath } from '../kernel/value-path.ts';
 import { type CheckContext, problem } from './check-context.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import type { NodePlace } from './node-children.ts';
+import { executedTypeOf } from './task-types.ts';
 
 const ancestorsOf = (place: NodePlace): readonly NodePlace[] => {
   const ancestors: NodePlace[] = [];
@@ -12,6 +13,7 @@ const ancestorsOf = (place: NodePlace): readonly NodePlace[] => {
 /** Why a join could never see the end of what it waits for; undefined when it can. */
 const deadlockOf = (join: NodePlace, target: NodePlace): string | undefined => {
   if (target === join) return 'a join cannot wait for itself';
+  if (target.isCompensation) return 'a join cannot wait for a compensation';
   if (ancestorsOf(join).includes(target)) return 'a join cannot wait for the step it is part of';
   const top = [target, ...ancestorsOf(target)].find((place) => place.siblings === join.siblings);
   return top !== undefined && top.index > join.index ? 'a join cannot wait for a step that comes after it' : undefined;
@@ -60,6 +62,25 @@ const unreachableProblems = (place: NodePlace, context: CheckContext): readonly 
     ? [problem('INVALID_GRAPH', 'this step can never run: a TERMINATE comes right before it', place.path)]
     : [];
 
-/** Joins that wait for nothing or for ever, and steps that can never run. Problems: INVALID_GRAPH. */
+/** Steps whose end is not a moment of their own: a fork is over when it has begun, and a TERMINATE ends the run. */
+const NEVER_UNDONE: ReadonlySet<string> = new Set(['FORK_JOIN', 'FORK_JOIN_DYNAMIC', 'TERMINATE']);
+
+const compensationProblems = ({ node, path }: NodePlace): readonly DefinitionProblem[] => {
+  const { compensateWith, name, type } = node;
+  const at = childPath(path, 'compensateWith');
+  if (compensateWith === undefined) return [];
+  if (NEVER_UNDONE.has(type)) {
+    return [problem('INVALID_GRAPH', `a ${type} cannot be undone: undo its steps, or the one after it`, at)];
+  }
+  return compensateWith === name && executedTypeOf(type) === 'SIMPLE'
+    ? [problem('INVALID_GRAPH', 'a task cannot compensate itself', at)]
+    : [];
+};
+
+/** Joins that wait for nothing or for ever, steps that can never run, and undoing that undoes nothing. Problems: INVALID_GRAPH. */
 export const checkGraph = (context: CheckContext): readonly DefinitionProblem[] =>
-  context.places.flatMap((place) => [...joinProblems(place, context), ...unreachableProblems(place, context)]);
+  context.places.flatMap((place) => [
+    ...joinProblems(place, context),
+    ...unreachableProblems(place, context),
+    ...compensationProblems(place),
+  ]);

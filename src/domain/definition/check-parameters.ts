@@ -85,7 +85,7 @@ const INSTANT_TYPES: ReadonlySet<string> = new Set([
 const spinProblems: Check = (place, context) => {
   if (context.workflow.dialect === 'conductor' || place.node.loopCondition?.trim() !== 'true') return NONE;
   const body = nodePlaces(place.node.loopOver ?? []);
-  if (body.some(({ node }) => !INSTANT_TYPES.has(node.type))) return NONE;
+  if (body.some(({ node, isCompensation }) => !isCompensation && !INSTANT_TYPES.has(node.type))) return NONE;
   const message = 'this loop would never end and never wait: nothing in it takes time or ends the run';
   return [problem('INVALID_GRAPH', message, childPath(place.path, 'loopCondition'))];
 };

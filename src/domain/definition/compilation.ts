@@ -41,6 +41,7 @@ export type NodeBase = Readonly<{
   index: number;
   loops: readonly string[];
   schemas?: EnforcedSchemas;
+  compensation: PlanNode | undefined;
   definition: TaskNodeDefinition;
 }>;
 

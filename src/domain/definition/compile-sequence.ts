@@ -1,9 +1,11 @@
 import { childPath } from '../kernel/value-path.ts';
+import { compensationOf, inputOfUndone } from './compensation.ts';
 import { type Compilation, type NodeBase, report, taskDefinitionOf } from './compilation.ts';
 import { compileNode } from './compile-node.ts';
 import type { PlanNode, Sequence, SequenceOwner } from './plan.ts';
 import { enforcedSchemasOf } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
+import { executedTypeOf, familyOf } from './task-types.ts';
 import { compiledOrProblems, withLiteral } from './templates.ts';
 import type { Dialect, TaskNodeDefinition } from './workflow-definition.ts';
 
@@ -43,12 +45,45 @@ export const compileSequence = (
     const path = childPath(place.path, index);
     const isNew = claimRef(definition.taskReferenceName, path, compilation);
     const base = baseOf(definition, path, { sequence, index, loops: place.loops }, compilation);
-    const node = base && compileNode({ definition, path, siblings: definitions, base }, compilation);
+    const node = compileNode({ definition, path, siblings: definitions, base }, compilation);
     if (node === undefined || !isNew) continue;
     nodes.push(node);
     compilation.nodes.set(node.ref, node);
   }
   return sequence;
+};
+
+/** Compiles what undoes a task: a step in a sequence of its own, in the loops of the task. */
+const compileCompensation = (
+  undone: TaskNodeDefinition,
+  undonePath: string,
+  loops: readonly string[],
+  compilation: Compilation,
+): PlanNode | undefined => {
+  const definition = compensationOf(undone);
+  if (definition === undefined) return undefined;
+  const path = childPath(undonePath, 'compensateWith');
+  const problem = compensationProblem(definition);
+  if (problem !== undefined) return report(compilation, 'INVALID_GRAPH', problem, path);
+  const isNew = claimRef(definition.taskReferenceName, path, compilation);
+  const nodes: PlanNode[] = [];
+  const sequence: Sequence = { owner: { kind: 'compensation', node: undone.taskReferenceName }, nodes };
+  const base = baseOf(definition, path, { sequence, index: 0, loops }, compilation);
+  const input = typeof undone.compensateWith === 'string' ? inputOfUndone(undone.taskReferenceName) : base.input;
+  const node = compileNode({ definition, path, siblings: [definition], base: { ...base, input } }, compilation);
+  if (node === undefined || !isNew) return undefined;
+  nodes.push(node);
+  compilation.nodes.set(node.ref, node);
+  return node;
+};
+
+/** Why a step cannot undo another; undefined when it can. */
+const compensationProblem = ({ type, compensateWith }: TaskNodeDefinition): string | undefined => {
+  const executed = executedTypeOf(type);
+  if (executed === 'UNSUPPORTED' || familyOf(executed) === 'operator') {
+    return `a compensation is one task; a ${type} cannot be one`;
+  }
+  return compensateWith === undefined ? undefined : 'a compensation cannot be compensated itself';
 };
 
 const claimRef = (ref: string, path: string, compilation: Compilation): boolean => {
@@ -66,7 +101,7 @@ const baseOf = (
   path: string,
   at: Pick<NodeBase, 'sequence' | 'index' | 'loops'>,
   compilation: Compilation,
-): NodeBase | undefined => {
+): NodeBase => {
   const inputPath = childPath(path, 'inputParameters');
   const input = compiledOrProblems(definition.inputParameters, inputPath, compilation.problems);
   const schemas = enforcedSchemasOf(taskDefinitionOf(definition, compilation));
@@ -80,6 +115,7 @@ const baseOf = (
     startDelayMs: definition.startDelaySeconds * MS_PER_SECOND,
     ...at,
     ...(schemas === undefined ? {} : { schemas }),
+    compensation: compileCompensation(definition, path, at.loops, compilation),
     definition,
   };
 };

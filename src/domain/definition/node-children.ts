@@ -1,5 +1,6 @@
 import type { JsonValue } from '../kernel/json.ts';
 import { childPath } from '../kernel/value-path.ts';
+import { compensationOf } from './compensation.ts';
 import type { TaskNodeDefinition } from './workflow-definition.ts';
 
 /** The fields of a node that hold other nodes, by the types they mean something in. */
@@ -38,19 +39,40 @@ export type NodePlace = Readonly<{
   /** The list it stands in, and its place there. */
   siblings: readonly TaskNodeDefinition[];
   index: number;
-  /** The place of the node whose list that is; undefined at the top. */
+  /** The place of the node whose list that is, or that it undoes; undefined at the top. */
   parent: NodePlace | undefined;
+  /** It undoes its parent: it runs only when the run fails. */
+  isCompensation: boolean;
 }>;
 
 const placesIn = (list: ChildList, parent: NodePlace | undefined, places: NodePlace[]): void => {
   list.nodes.forEach((node, index) => {
-    const place = { node, path: childPath(list.path, index), siblings: list.nodes, index, parent };
+    const place = {
+      node,
+      path: childPath(list.path, index),
+      siblings: list.nodes,
+      index,
+      parent,
+      isCompensation: false,
+    };
     places.push(place);
     for (const child of childListsOf(node, place.path)) placesIn(child, place, places);
+    const compensation = compensationOf(node);
+    if (compensation !== undefined) places.push(compensationPlace(compensation, place));
   });
 };
 
-/** Every node of a definition in the order it is written, parents before their children. */
+/** A compensation is one task, and nothing is inside of it. */
+const compensationPlace = (node: TaskNodeDefinition, parent: NodePlace): NodePlace => ({
+  node,
+  path: childPath(parent.path, 'compensateWith'),
+  siblings: [node],
+  index: 0,
+  parent,
+  isCompensation: true,
+});
+
+/** Every node of a definition in the order it is written, parents before their children and compensations. */
 export const nodePlaces = (tasks: readonly TaskNodeDefinition[], path = 'tasks'): readonly NodePlace[] => {
   const places: NodePlace[] = [];
   placesIn({ nodes: tasks, path }, undefined, places);

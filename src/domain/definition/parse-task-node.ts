@@ -21,7 +21,6 @@ const storedShape = (door: Dialect) => {
   return {
     asyncComplete: field.flag.optional(),
     cacheConfig: field.object.optional(),
-    compensateWith: z.union([z.string(), field.object]).optional(),
     metadata: field.object.optional(),
     joinMode: field.text.optional(),
     joinStatus: field.text.optional(),
@@ -76,6 +75,7 @@ const SCHEMA = documentSchema(
       startDelay: field.seconds.optional(),
       domain: field.text.optional(),
       taskDefinition: field.object.optional(),
+      compensateWith: z.union([z.string(), field.object]).optional(),
     };
   },
   Object.keys(storedShape('v1')),
@@ -104,16 +104,20 @@ export const readNodes = (
   }
   const nodes: TaskNodeDefinition[] = [];
   for (const [index, document] of documents.entries()) {
-    const path = childPath(place.path, index);
-    context.nodeCount += 1;
-    if (context.nodeCount === NODES_MAX + 1) {
-      report(context, 'LIMIT_EXCEEDED', `a definition has at most ${NODES_MAX} steps`, path);
-    }
     if (context.nodeCount > NODES_MAX || context.problems.length >= PROBLEMS_MAX) break;
-    const node = readNode(document, { path, depth: place.depth }, context);
+    const node = readCounted(document, { path: childPath(place.path, index), depth: place.depth }, context);
     if (node !== undefined) nodes.push(node);
   }
   return nodes;
+};
+
+/** One node, unless it is one too many. */
+const readCounted = (document: JsonValue, place: Place, context: TreeContext): TaskNodeDefinition | undefined => {
+  context.nodeCount += 1;
+  if (context.nodeCount === NODES_MAX + 1) {
+    report(context, 'LIMIT_EXCEEDED', `a definition has at most ${NODES_MAX} steps`, place.path);
+  }
+  return context.nodeCount > NODES_MAX ? undefined : readNode(document, place, context);
 };
 
 const readNode = (document: JsonValue, place: Place, context: TreeContext): TaskNodeDefinition | undefined => {
@@ -127,6 +131,7 @@ const readNode = (document: JsonValue, place: Place, context: TreeContext): Task
     ...plainFields(fields, type),
     overrides: retryOverridesOf(fields, place.path, context),
     taskDefinition: inlineTaskDefinition(fields, place.path, context),
+    compensateWith: compensateWithOf(fields, place, context),
     ...childrenOf(fields, type, place, context),
     extra: { ...read.extra, ...kept },
   });
@@ -200,6 +205,16 @@ const inlineTaskDefinition = (fields: NodeDocument, path: string, context: TreeC
   fields.taskDefinition === undefined
     ? undefined
     : readTaskDefinition(fields.taskDefinition, childPath(path, 'taskDefinition'), context, { nodeName: fields.name });
+
+const compensateWithOf = ({ compensateWith }: NodeDocument, place: Place, context: TreeContext) => {
+  const path = childPath(place.path, 'compensateWith');
+  if (typeof compensateWith !== 'string') {
+    return compensateWith && readCounted(compensateWith, { path, depth: place.depth + 1 }, context);
+  }
+  const problem = nameProblem(compensateWith, path, context.door);
+  if (problem !== undefined) context.problems.push(problem);
+  return compensateWith;
+};
 
 const childrenOf = (fields: NodeDocument, type: string, place: Place, context: TreeContext) => {
   const list = (value: JsonValue | undefined, path: string): readonly TaskNodeDefinition[] => {

@@ -17,7 +17,9 @@ export type SequenceOwner =
   | Readonly<{ kind: 'root' }>
   | Readonly<{ kind: 'case'; node: string }>
   | Readonly<{ kind: 'branch'; node: string; index: number }>
-  | Readonly<{ kind: 'body'; node: string }>;
+  | Readonly<{ kind: 'body'; node: string }>
+  /** The one step that undoes `node`; nothing ever follows it. */
+  | Readonly<{ kind: 'compensation'; node: string }>;
 
 /** Nodes that run one after the other. Never empty, except the root of a plan that only data fills. */
 export type Sequence = Readonly<{ owner: SequenceOwner; nodes: readonly PlanNode[] }>;
@@ -50,6 +52,8 @@ type NodeBase = Readonly<{
   loops: readonly string[];
   /** What its input and output are checked against; absent where nothing is. */
   schemas?: EnforcedSchemas;
+  /** What undoes it when the run fails after it completed. */
+  compensation: PlanNode | undefined;
   definition: TaskNodeDefinition;
 }>;
 

@@ -58,6 +58,8 @@ export type TaskNodeDefinition = Readonly<{
   /** Input that data gave a branch of a dynamic fork: laid over inputParameters, and never searched for expressions. */
   literalInput?: JsonObject;
   taskDefinition?: TaskDefinition;
+  /** How it is undone when the run fails: the name of a task definition, or a whole step. */
+  compensateWith?: string | TaskNodeDefinition;
   domain?: string;
   description?: string;
   /** SWITCH, DECISION */

@@ -2,7 +2,9 @@ import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
+import { endOf } from './compensate.ts';
 import type { WorkflowEvent } from './events.ts';
+import { isCompensating, isCompensation, reasonSoFar } from './fold-compensation.ts';
 import { closing, closingBySignal, type Judging } from './outcome.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
 import type { FindViolation } from './schema-check.ts';
@@ -49,7 +51,7 @@ export const accept = (
           status: 'TERMINATED',
           output: {},
           by: request.by,
-          reason: request.reason ?? 'terminated by an operator',
+          reason: terminationReason(state, request),
         },
       ]);
     case 'PassExecutionDeadline':
@@ -57,6 +59,13 @@ export const accept = (
     default:
       return request satisfies never;
   }
+};
+
+/** Terminated on its way back, the run tells also why it was on it, and how far it came. */
+const terminationReason = (state: ExecutionState, request: RequestOf<'Terminate'>): string => {
+  const reason = request.reason ?? 'terminated by an operator';
+  const { compensation } = state;
+  return compensation === undefined ? reason : reasonSoFar(state, compensation, [reason, compensation.end.reason]);
 };
 
 const reject = (code: Rejection['code'], message: string): Answer => err({ code, message });
@@ -110,6 +119,9 @@ const bufferSignal = (state: ExecutionState, request: RequestOf<'Signal'>, now: 
   if (node === undefined || !isWaiting(node)) {
     return reject('NOT_FOUND', `No task ${ref} of this execution waits for signals.`);
   }
+  if (isCompensating(state) && !isCompensation({ node })) {
+    return reject('INVALID_STATE', `The execution is being compensated: task ${ref} does not run any more.`);
+  }
   if (!mayWaitAgain(state, node, ref)) {
     return reject('INVALID_STATE', `Task ${ref} has ended and does not wait again.`);
   }
@@ -145,22 +157,20 @@ const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant)
     return reject('INVALID_STATE', 'Only an execution that has failed can be retried.');
   }
   if (lifecycle.status === 'COMPLETED') return reject('INVALID_STATE', 'A completed execution has nothing to retry.');
+  if (state.compensation?.status === 'COMPLETED') {
+    const message = 'What the execution did was undone by its compensations, so that it cannot go on where it failed.';
+    return reject('INVALID_STATE', message);
+  }
   return ok([{ type: 'ExecutionRetried', at: now, by: request.by, ...reasonOf(request) }]);
 };
 
 const passDeadline = (state: ExecutionState, now: Instant): Answer => {
   const { timeoutMs } = state.plan;
-  if (timeoutMs === 0 || state.executionDeadlineMissed) {
+  if (timeoutMs === 0 || state.executionDeadlineMissed || state.compensation !== undefined) {
     return reject('INVALID_STATE', 'The execution has no deadline that could pass.');
   }
   if (state.plan.timeoutPolicy === 'ALERT_ONLY') return ok([{ type: 'ExecutionDeadlineMissed', at: now }]);
-  return ok([
-    {
-      type: 'ExecutionClosed',
-      at: now,
-      status: 'TIMED_OUT',
-      output: {},
-      reason: `The execution did not end within ${timeoutMs} ms.`,
-    },
-  ]);
+  const reason = `The execution did not end within ${timeoutMs} ms.`;
+  const output = {};
+  return ok([endOf(state, { status: 'TIMED_OUT', reason, failedTask: undefined, output }, now, () => output)]);
 };

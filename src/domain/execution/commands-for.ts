@@ -1,4 +1,4 @@
-import { taskIdOf } from '../kernel/brand.ts';
+import { type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
@@ -23,6 +23,8 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
       return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }];
     case 'ExecutionRetried':
       return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }, ...executionTimer(state)];
+    case 'CompensationStarted':
+      return cancellations(state, event.at);
     case 'ExecutionClosed':
       return endings(state, event);
     case 'TaskDeadlineMissed':
@@ -33,6 +35,7 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
     case 'LoopIterated':
     case 'SignalBuffered':
     case 'ExecutionDeadlineMissed':
+    case 'CompensationEnded':
       return [];
     default:
       return event satisfies never;
@@ -95,7 +98,7 @@ const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] 
 };
 
 const endings = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => [
-  ...(leavesWork(state) ? [{ type: 'CancelOpenWork' as const, at: event.at }] : []),
+  ...cancellations(state, event.at),
   {
     type: 'ProjectExecution',
     status: event.status,
@@ -106,6 +109,9 @@ const endings = (state: ExecutionState, event: ExecutionClosed): readonly Comman
   },
   ...failureWorkflow(state, event),
 ];
+
+const cancellations = (state: ExecutionState, at: Instant): readonly Command[] =>
+  leavesWork(state) ? [{ type: 'CancelOpenWork', at }] : [];
 
 /** What the end canceled has rows in the store, and so has the deadline of the run; most runs end without either. */
 const leavesWork = (state: ExecutionState): boolean => {

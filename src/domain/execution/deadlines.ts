@@ -36,8 +36,9 @@ export const attemptTimers = (
   return timers;
 };
 
-/** The deadline of the run itself belongs to no task: its slot is empty. */
+/** The deadline of the run itself belongs to no task: its slot is empty. It is about the way there, not the way back. */
 export const executionTimer = (state: ExecutionState): readonly ArmTimer[] => {
+  if (state.compensation !== undefined) return [];
   if (state.plan.timeoutMs === 0 || state.deadlineFrom === undefined || state.executionDeadlineMissed) return [];
   return [
     {

@@ -3,14 +3,28 @@ import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonValue } from '../kernel/json.ts';
 import type { TaskSlot } from './events.ts';
+import {
+  beingUndone,
+  compensationClosed,
+  compensationEntered,
+  isCompensating,
+  isCompensation,
+} from './fold-compensation.ts';
 import { fail, isPermissive, settle } from './settle.ts';
 import { type ExecutionState, lookAgainAt, nodeOf, ownerEntry, pathOf, type TaskEntry } from './state.ts';
-import { keyOf } from './task-key.ts';
+import { keyAt, keyOf } from './task-key.ts';
 
 export const nodeAt = (state: ExecutionState, slot: TaskSlot): PlanNode => {
-  const node = nodeOf(state, keyOf(slot));
+  const node = undoingNode(state, keyOf(slot)) ?? nodeOf(state, keyOf(slot));
   invariant(node !== undefined, `no node for ${keyOf(slot)}`);
   return node;
+};
+
+/** The branches that data brought into an iteration are gone with it; what undoes them is known by what it undoes. */
+const undoingNode = (state: ExecutionState, key: string): PlanNode | undefined => {
+  const undone = isCompensating(state) ? beingUndone(state) : undefined;
+  const node = undone?.node.compensation;
+  return node !== undefined && undone !== undefined && keyAt(node.ref, undone.path) === key ? node : undefined;
 };
 
 type Opening = Readonly<{ at: Instant; input: JsonValue; attempt: number; taskName: string }>;
@@ -45,7 +59,8 @@ export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): 
   };
   state.tasks.set(key, entry);
   state.latest.set(node.ref, entry);
-  if (previous === undefined) enteredFirst(state, entry);
+  if (isCompensation(entry)) compensationEntered(state, entry);
+  else if (previous === undefined) enteredFirst(state, entry);
   return entry;
 };
 
@@ -71,6 +86,7 @@ export const closeEntry = (
   by: 'outcome' | 'refusal' = 'outcome',
 ): void => {
   entry.phase = { kind: 'closed', ok, by };
+  if (isCompensation(entry)) return compensationClosed(state, entry, ok);
   if (ok) settle(state, entry);
   else fail(state, entry, isPermissive(state, entry));
 };

@@ -3,10 +3,13 @@ import type { Instant } from '../kernel/brand.ts';
 import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
-import type { TaskSlot, WorkflowEvent } from './events.ts';
+import type { TaskScheduled, TaskSlot, WorkflowEvent } from './events.ts';
+import { undoneBy } from './fold-compensation.ts';
+import { closingBySignal } from './outcome.ts';
 import { queueOf } from './routing.ts';
 import { violationText } from './schema-check.ts';
 import { scopeAt } from './scope.ts';
+import { bufferedSignal } from './signals.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { slotAt } from './task-key.ts';
 
@@ -21,22 +24,29 @@ export const contextOf = (
   node: PlanNode,
   path: readonly number[],
   previous: TaskEntry | undefined,
-): EnterContext => ({ ...look, node, path, scope: scopeAt(look.state, previous) });
+): EnterContext => ({ ...look, node, path, scope: scopeAt(look.state, previous, node) });
 
 /** The fact that entering a node makes; `previous` is its last attempt, when this is another one. */
 export const enter = (look: Look, node: PlanNode, path: readonly number[], previous?: TaskEntry): Due => {
   const step = semanticsOf(node.type).enter(contextOf(look, node, path, previous));
-  return entered(look, node, slotAt(node.ref, path), step, previous);
+  return entered(look, node, path, step, previous);
 };
 
-const entered = (look: Look, node: PlanNode, slot: TaskSlot, step: Step, previous: TaskEntry | undefined): Due => {
+const entered = (
+  look: Look,
+  node: PlanNode,
+  path: readonly number[],
+  step: Step,
+  previous: TaskEntry | undefined,
+): Due => {
+  const slot = slotAt(node.ref, path);
   const at = look.now;
   const operator = node.definition.type;
   switch (step.kind) {
     case 'dispatch': {
       const reason = misfit(look, node, step);
-      if (reason !== undefined) return refused(look, node, slot, { input: step.input, reason }, previous);
-      return dispatched(look, node, slot, step, previous);
+      if (reason !== undefined) return refused(look, node, path, { input: step.input, reason }, previous);
+      return { ...dispatched(look, node, slot, step, previous), ...compensatesOf(node, path) };
     }
     case 'resolve': {
       const { input, output } = step;
@@ -47,7 +57,7 @@ const entered = (look: Look, node: PlanNode, slot: TaskSlot, step: Step, previou
       return { type: 'OperatorOpened', at, ...slot, operator, input: step.input, ...items };
     }
     case 'refuse':
-      return refused(look, node, slot, step, previous);
+      return refused(look, node, path, step, previous);
     case 'needsTaskDefinition':
       return { type: 'needsTaskDefinition', name: step.name };
     default:
@@ -58,19 +68,20 @@ const entered = (look: Look, node: PlanNode, slot: TaskSlot, step: Step, previou
 const refused = (
   { now }: Look,
   node: PlanNode,
-  slot: TaskSlot,
+  path: readonly number[],
   { input, reason }: Pick<Extract<Step, { kind: 'refuse' }>, 'input' | 'reason'>,
   previous: TaskEntry | undefined,
 ): WorkflowEvent => ({
   type: 'TaskRefused',
   at: now,
-  ...slot,
+  ...slotAt(node.ref, path),
   attempt: attemptAfter(previous),
   taskType: node.definition.type,
   taskName: node.name,
   input,
   status: node.optional ? 'COMPLETED_WITH_ERRORS' : 'FAILED_WITH_TERMINAL_ERROR',
   reason,
+  ...compensatesOf(node, path),
 });
 
 /** Why the input must not go to whoever runs the task; undefined when it may. */
@@ -84,6 +95,11 @@ const misfit = (
   return violation && `The input does not fit its schema: ${violationText('input', violation)}`;
 };
 
+const compensatesOf = (node: PlanNode, path: readonly number[]): { compensates?: string } => {
+  const undone = undoneBy({ node, path });
+  return undone === undefined ? {} : { compensates: undone };
+};
+
 const attemptAfter = (previous: TaskEntry | undefined): number => (previous?.attempt ?? 0) + 1;
 
 const dispatched = (
@@ -92,7 +108,7 @@ const dispatched = (
   slot: TaskSlot,
   step: Extract<Step, { kind: 'dispatch' }>,
   previous: TaskEntry | undefined,
-): WorkflowEvent => {
+): TaskScheduled => {
   const visibleAt =
     previous?.phase.kind === 'awaitingRetry' ? previous.phase.visibleAt : addDuration(now, node.startDelayMs);
   return {
@@ -110,4 +126,11 @@ const dispatched = (
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
+};
+
+/** A signal that came before its wait ends it. */
+export const takeBufferedSignal = ({ state, environment, now }: Look, entry: TaskEntry): WorkflowEvent | undefined => {
+  const { findViolation } = environment;
+  const signal = bufferedSignal(state, entry);
+  return signal === undefined ? undefined : closingBySignal(state, entry, signal, { now, findViolation });
 };

@@ -59,6 +59,8 @@ export type TaskScheduled = Readonly<
     outputSchema?: JsonValue;
     /** A waiting task that ends by the clock: when. */
     fireAt?: Instant;
+    /** A compensation: the wire ref of the task it undoes. */
+    compensates?: string;
   }
 >;
 
@@ -118,6 +120,8 @@ export type TaskRefused = Readonly<
     input: JsonValue;
     status: 'FAILED_WITH_TERMINAL_ERROR' | 'COMPLETED_WITH_ERRORS';
     reason: string;
+    /** A compensation: the wire ref of the task it undoes. */
+    compensates?: string;
   }
 >;
 
@@ -155,6 +159,30 @@ export type ExecutionResumed = Readonly<{ type: 'ExecutionResumed'; at: Instant;
 /** The run's own deadline passed and its policy is ALERT_ONLY. */
 export type ExecutionDeadlineMissed = Readonly<{ type: 'ExecutionDeadlineMissed'; at: Instant }>;
 
+/**
+ * The run fails or times out after tasks completed that declare how they are undone: all that is open is CANCELED by this
+ * fact, and what follows undoes them, the last one first. Legal once, in an open run.
+ */
+export type CompensationStarted = Readonly<{
+  type: 'CompensationStarted';
+  at: Instant;
+  /** How the run will end. */
+  status: 'FAILED' | 'TIMED_OUT';
+  reason?: string;
+  failedTask?: string;
+  /** The output of the run, where what ended it gave one. */
+  output?: JsonObject;
+}>;
+
+/** All is undone, or a compensation failed for good, which leaves what finished before it as it is. The end follows. */
+export type CompensationEnded = Readonly<{
+  type: 'CompensationEnded';
+  at: Instant;
+  status: 'COMPLETED' | 'FAILED';
+  /** Why it failed. */
+  reason?: string;
+}>;
+
 /** The run ended; every attempt and operator still open is CANCELED by this fact. */
 export type ExecutionClosed = Readonly<{
   type: 'ExecutionClosed';
@@ -167,7 +195,10 @@ export type ExecutionClosed = Readonly<{
   by?: string;
 }>;
 
-/** An operator of the service reopened a failed run at its failed tasks. Legal after a failing ExecutionClosed. */
+/**
+ * An operator of the service reopened a failed run at its failed tasks, or one whose compensation failed at that. Legal after
+ * a failing ExecutionClosed, unless everything was undone.
+ */
 export type ExecutionRetried = Readonly<{ type: 'ExecutionRetried'; at: Instant; by: string; reason?: string }>;
 
 export type WorkflowEvent =
@@ -184,6 +215,8 @@ export type WorkflowEvent =
   | ExecutionPaused
   | ExecutionResumed
   | ExecutionDeadlineMissed
+  | CompensationStarted
+  | CompensationEnded
   | ExecutionClosed
   | ExecutionRetried;
 

@@ -1,6 +1,6 @@
 import { invariant, unreachable } from '../kernel/invariant.ts';
-import { clearDueKeys } from './due-keys.ts';
 import type { ExecutionClosed, ExecutionStarted, WorkflowEvent } from './events.ts';
+import { cancelOpen, compensationEnded, compensationInterrupted, compensationStarted } from './fold-compensation.ts';
 import { loopIterated, operatorClosed, operatorOpened, operatorResolved } from './fold-operators.ts';
 import { taskClosed, taskDeadlineMissed, taskRefused, taskScheduled } from './fold-tasks.ts';
 import { reopen } from './reopen.ts';
@@ -44,6 +44,10 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
     case 'ExecutionResumed':
       state.lifecycle = { status: 'RUNNING' };
       return lookAgainAt(state, ROOT_KEY);
+    case 'CompensationStarted':
+      return compensationStarted(state, event);
+    case 'CompensationEnded':
+      return compensationEnded(state, event);
     case 'ExecutionClosed':
       return executionClosed(state, event);
     case 'ExecutionRetried':
@@ -67,14 +71,7 @@ const started = (state: ExecutionState, event: ExecutionStarted): void => {
 };
 
 const executionClosed = (state: ExecutionState, event: ExecutionClosed): void => {
-  for (const entry of state.tasks.values()) {
-    if (entry.phase.kind !== 'attempt' && entry.phase.kind !== 'awaitingRetry') continue;
-    entry.phase = { kind: 'closed', ok: false, by: 'end' };
-    entry.status = 'CANCELED';
-    entry.endedAt = event.at;
-  }
-  state.openAttempts = 0;
-  state.pendingEnd = undefined;
-  clearDueKeys(state.due);
+  cancelOpen(state, event.at);
+  compensationInterrupted(state, event.reason);
   state.lifecycle = { status: event.status, endedAt: event.at, reason: event.reason, output: event.output };
 };

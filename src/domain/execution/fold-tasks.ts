@@ -2,6 +2,7 @@ import { invariant, unreachable } from '../kernel/invariant.ts';
 import { isTimed } from './deadlines.ts';
 import { closeEntry, enter } from './enter.ts';
 import type { TaskClosed, TaskDeadlineMissed, TaskRefused, TaskScheduled, TaskSlot } from './events.ts';
+import { compensationClosed, isCompensation } from './fold-compensation.ts';
 import { policyFor } from './policy.ts';
 import { fail } from './settle.ts';
 import { bufferedSignal, isWaiting } from './signals.ts';
@@ -66,7 +67,7 @@ const applyDisposition = (state: ExecutionState, entry: TaskEntry, { disposition
       return closeEntry(state, entry, false);
     case 'timeOutExecution':
       entry.phase = { kind: 'closed', ok: false, by: 'outcome' };
-      return fail(state, entry, false);
+      return isCompensation(entry) ? compensationClosed(state, entry, false) : fail(state, entry, false);
     default:
       return unreachable(disposition);
   }

@@ -127,6 +127,7 @@ const forgetBranches = (state: ExecutionState, fork: TaskEntry): void => {
     eachNode(branch, (node) => {
       state.dynamicNodes.delete(keyAt(node.ref, fork.path));
       state.latest.delete(node.ref);
+      if (node.compensation !== undefined) state.dynamicNodes.delete(keyAt(node.compensation.ref, fork.path));
     });
   }
 };

@@ -3,20 +3,23 @@ import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, Review } from '../tasks/task-semantics.ts';
+import { endOf, nextOfCompensation } from './compensate.ts';
 import { takeDueKey } from './due-keys.ts';
-import { contextOf, type Due, enter, type Look } from './entering.ts';
-import type { ExecutionClosed, WorkflowEvent } from './events.ts';
-import { closingBySignal } from './outcome.ts';
+import { contextOf, type Due, enter, type Look, takeBufferedSignal } from './entering.ts';
+import type { CompensationStarted, ExecutionClosed, WorkflowEvent } from './events.ts';
+import { isCompensating } from './fold-compensation.ts';
 import { executionOutput } from './output.ts';
 import { violationText } from './schema-check.ts';
-import { bufferedSignal } from './signals.ts';
 import { type ExecutionState, lookAgainAt, nextNode, type PendingEnd, ROOT_KEY, type TaskEntry } from './state.ts';
 import { keyAt, slotAt, type TaskKey } from './task-key.ts';
 
 /** Takes one key off the due ones after the other until a fact follows; undefined: nothing is due. */
 export const nextEvent = (state: ExecutionState, environment: DecisionEnvironment, now: Instant): Due | undefined => {
-  if (state.pendingEnd !== undefined) return fittingEnd(close(state, state.pendingEnd, now), state, environment);
+  if (state.pendingEnd !== undefined) {
+    return close(state, fittingEnd(state.pendingEnd, state, environment), now);
+  }
   const look: Look = { state, environment, now };
+  if (isCompensating(state)) return nextOfCompensation(look);
   for (let key = takeDueKey(state.due); key !== undefined; key = takeDueKey(state.due)) {
     const event = key === ROOT_KEY ? lookAtRoot(look) : lookAt(look, key);
     if (event === undefined) continue;
@@ -27,23 +30,16 @@ export const nextEvent = (state: ExecutionState, environment: DecisionEnvironmen
   return unblock(look);
 };
 
-const close = (state: ExecutionState, end: PendingEnd, now: Instant): ExecutionClosed => ({
-  type: 'ExecutionClosed',
-  at: now,
-  status: end.status,
-  output: end.output ?? declaredOutput(state),
-  ...(end.reason === undefined ? {} : { reason: end.reason }),
-  ...(end.failedTask === undefined ? {} : { failedTask: end.failedTask }),
-});
+const close = (state: ExecutionState, end: PendingEnd, now: Instant): CompensationStarted | ExecutionClosed =>
+  endOf(state, end, now, () => declaredOutput(state));
+
+const failure = (reason: string): PendingEnd => ({ status: 'FAILED', reason, failedTask: undefined, output: {} });
 
 /** A run whose output does not fit its schema has not done what it promised: it failed, and shows what it has. */
-const fittingEnd = (
-  end: ExecutionClosed,
-  { plan }: ExecutionState,
-  { findViolation }: DecisionEnvironment,
-): ExecutionClosed => {
+const fittingEnd = (end: PendingEnd, { plan }: ExecutionState, { findViolation }: DecisionEnvironment): PendingEnd => {
   const schema = plan.schemas?.output;
-  const violation = schema === undefined || end.status !== 'COMPLETED' ? undefined : findViolation(schema, end.output);
+  const { output = {} } = end;
+  const violation = schema === undefined || end.status !== 'COMPLETED' ? undefined : findViolation(schema, output);
   if (violation === undefined) return end;
   const reason = `The output of the execution does not fit its schema: ${violationText('output', violation)}`;
   return { ...end, status: 'FAILED', reason };
@@ -61,14 +57,12 @@ const lookAtRoot = (look: Look): Due | undefined => {
   return enterFirst(look, state.plan.root, []) ?? (state.liveSequences === 0 ? complete(look) : undefined);
 };
 
-const complete = ({ state, environment, now }: Look): ExecutionClosed => {
+const complete = ({ state, environment, now }: Look): CompensationStarted | ExecutionClosed => {
   if (state.permissiveFailure !== undefined) return close(state, state.permissiveFailure, now);
   const output = executionOutput(state);
-  if (output.ok) {
-    const end = { type: 'ExecutionClosed', at: now, status: 'COMPLETED', output: output.value } as const;
-    return fittingEnd(end, state, environment);
-  }
-  return { type: 'ExecutionClosed', at: now, status: 'FAILED', output: {}, reason: output.error };
+  if (!output.ok) return close(state, failure(output.error), now);
+  const end = { status: 'COMPLETED', reason: undefined, failedTask: undefined, output: output.value } as const;
+  return close(state, fittingEnd(end, state, environment), now);
 };
 
 const lookAt = (look: Look, key: TaskKey): Due | undefined => {
@@ -150,12 +144,6 @@ const reviewed = (entry: TaskEntry, answer: Review, now: Instant): WorkflowEvent
   }
 };
 
-const takeBufferedSignal = ({ state, environment, now }: Look, entry: TaskEntry): WorkflowEvent | undefined => {
-  const { findViolation } = environment;
-  const signal = bufferedSignal(state, entry);
-  return signal === undefined ? undefined : closingBySignal(state, entry, signal, { now, findViolation });
-};
-
 /**
  * Nothing is due and no attempt is open: only joins that wait for tasks which can never run keep such a run. They close
  * with what there is, since a skipped task counts as done; a run is never left with nothing to wake it.
@@ -168,11 +156,5 @@ const unblock = (look: Look): WorkflowEvent | undefined => {
     const event = review(look, waitless);
     if (event !== undefined) return event;
   }
-  return {
-    type: 'ExecutionClosed',
-    at: look.now,
-    status: 'FAILED',
-    output: {},
-    reason: 'Nothing is left to run, and the execution has not come to its end.',
-  };
+  return close(look.state, failure('Nothing is left to run, and the execution has not come to its end.'), look.now);
 };

@@ -1,6 +1,7 @@
 import { type ExecutionId, type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
-import type { ExecutionStarted, SequencedEvent, TaskClosed, TaskScheduled } from './events.ts';
+import { type CompensationStatus, withCompensation } from './compensation-text.ts';
+import type { CompensationStarted, ExecutionStarted, SequencedEvent, TaskClosed, TaskScheduled } from './events.ts';
 import { keyOf } from './task-key.ts';
 import type { ExecutionView, TaskView } from './view.ts';
 
@@ -12,6 +13,8 @@ type Draft = Mutable<Omit<ExecutionView, 'tasks'>> & {
   last: Map<string, Mutable<TaskView>>;
   /** Operators that were opened, as opposed to refused: a retry of the run opens them again. */
   opened: Set<Mutable<TaskView>>;
+  /** How the run is undone, and why. */
+  compensation?: { status: CompensationStatus; reason: string | undefined };
 };
 
 /**
@@ -23,7 +26,7 @@ export const projectView = (executionId: ExecutionId, log: readonly SequencedEve
   invariant(first?.type === 'ExecutionStarted', `the log of ${executionId} does not begin with its start`);
   const draft = draftOf(executionId, first);
   for (const entry of log.slice(1)) project(draft, entry);
-  const { open: _open, last: _last, opened: _opened, ...view } = draft;
+  const { open: _open, last: _last, opened: _opened, compensation: _compensation, ...view } = draft;
   return view;
 };
 
@@ -73,6 +76,7 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
           taskName: event.taskName,
           status: event.status,
           reason: event.reason,
+          ...compensatesOf(event),
         },
         false,
       );
@@ -97,6 +101,10 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
     }
     case 'OperatorClosed':
       return settle(draft, keyOf(event), event.at, { status: event.status, output: event.output, ...reasonOf(event) });
+    case 'CompensationStarted':
+      return startCompensation(draft, event);
+    case 'CompensationEnded':
+      return compensate(draft, event.status, event.reason);
     case 'ExecutionClosed':
       return closeExecution(draft, event);
     case 'ExecutionPaused':
@@ -121,6 +129,9 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
 const reasonOf = (event: Readonly<{ reason?: string }>): { reason?: string } =>
   event.reason === undefined ? {} : { reason: event.reason };
 
+const compensatesOf = (event: Readonly<{ compensates?: string }>): { compensates?: string } =>
+  event.compensates === undefined ? {} : { compensates: event.compensates };
+
 /** Nobody leases a waiting task: it is in progress from the first. */
 const isWaiting = ({ taskType }: TaskScheduled): boolean => taskType === 'WAIT' || taskType === 'YIELD';
 
@@ -138,6 +149,7 @@ const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable
   visibleAt: event.visibleAt,
   retried: false,
   ...(event.fireAt === undefined ? {} : { fireAt: event.fireAt }),
+  ...compensatesOf(event),
 });
 
 type Instantaneous = Readonly<{ ref: string; iteration: number; at: Instant; input: TaskView['input'] }>;
@@ -173,8 +185,29 @@ const closeTask = (draft: Draft, event: TaskClosed): void =>
     ...(event.startedAt === undefined ? {} : { startedAt: event.startedAt }),
   });
 
+const cancelOpen = (draft: Draft, at: Instant): void => {
+  for (const key of [...draft.open.keys()]) settle(draft, key, at, { status: 'CANCELED' });
+};
+
+const startCompensation = (draft: Draft, event: CompensationStarted): void => {
+  cancelOpen(draft, event.at);
+  draft.compensation = { status: 'RUNNING', reason: event.reason };
+  compensate(draft, 'RUNNING', undefined);
+};
+
+const compensate = (
+  draft: Draft,
+  status: CompensationStatus,
+  reason: string | undefined,
+  before: readonly (string | undefined)[] = [draft.compensation?.reason],
+): void => {
+  if (draft.compensation !== undefined) draft.compensation.status = status;
+  draft.variables = withCompensation(draft.variables, status, [...before, reason]);
+};
+
 const closeExecution = (draft: Draft, event: Extract<SequencedEvent['event'], { type: 'ExecutionClosed' }>): void => {
-  for (const key of [...draft.open.keys()]) settle(draft, key, event.at, { status: 'CANCELED' });
+  cancelOpen(draft, event.at);
+  if (draft.compensation?.status === 'RUNNING') compensate(draft, 'FAILED', event.reason, []);
   draft.status = event.status;
   draft.output = event.output;
   draft.endedAt = event.at;
@@ -186,6 +219,7 @@ const closeExecution = (draft: Draft, event: Extract<SequencedEvent['event'], { 
 const reopenExecution = (draft: Draft): void => {
   draft.status = 'RUNNING';
   for (const field of ['output', 'endedAt', 'reason', 'failedTask'] as const) delete draft[field];
+  if (draft.compensation !== undefined) return compensate(draft, 'RUNNING', undefined);
   for (const task of draft.opened) {
     if (task.status !== 'CANCELED' && task.status !== 'FAILED' && task.status !== 'FAILED_WITH_TERMINAL_ERROR')
       continue;

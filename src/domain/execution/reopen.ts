@@ -1,4 +1,5 @@
 import type { Instant } from '../kernel/brand.ts';
+import { resumeCompensation } from './fold-compensation.ts';
 import { openJoin } from './join-state.ts';
 import { addLive } from './settle.ts';
 import { type ExecutionState, lookAgainAt, ownerEntry, ROOT_KEY, type TaskEntry } from './state.ts';
@@ -6,7 +7,7 @@ import { type ExecutionState, lookAgainAt, ownerEntry, ROOT_KEY, type TaskEntry 
 /**
  * A closed run goes on at its failed tasks: attempts that failed or were canceled by the end get another one, operators
  * that failed are entered again, joins and loops around them wait again. Attempts used so far are forgiven, and deadlines
- * count from now.
+ * count from now. A run that was being undone goes on with that.
  */
 export const reopen = (state: ExecutionState, at: Instant): void => {
   state.lifecycle = { status: 'RUNNING' };
@@ -14,6 +15,7 @@ export const reopen = (state: ExecutionState, at: Instant): void => {
   state.permissiveFailure = undefined;
   state.executionDeadlineMissed = false;
   state.deadlineFrom = at;
+  if (state.compensation !== undefined) return resumeCompensation(state, state.compensation, at);
   for (const entry of state.tasks.values()) reviveLoop(entry);
   for (const entry of state.tasks.values()) reviveAbove(state, entry);
   for (const entry of [...state.tasks.values()]) revive(state, entry, at);

@@ -1,7 +1,9 @@
+import type { PlanNode } from '../definition/plan.ts';
 import { CONDUCTOR_MODE, type EvaluationMode, V1_MODE } from '../expression/evaluate.ts';
 import type { Scope } from '../expression/scope.ts';
 import { taskIdOf } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import { beingUndone } from './fold-compensation.ts';
 import { recentLoopOutput } from './loop-state.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 
@@ -14,11 +16,15 @@ export const modeOf = (state: ExecutionState): EvaluationMode =>
 /**
  * What expressions can read of the run: of each task its latest occurrence, in the iteration that runs or, where it has
  * not run in this one, in the one it last ran in. `reader` is the task whose next attempt is about to be made: its own ref
- * means its earlier iteration, as at the first attempt.
+ * means its earlier iteration, as at the first attempt. For the node of a compensation, the ref of what it undoes means the
+ * very occurrence that it undoes.
  */
-export const scopeAt = (state: ExecutionState, reader?: TaskEntry): Scope => {
-  const entryOf = (ref: string): TaskEntry | undefined =>
-    reader !== undefined && reader.node.ref === ref ? reader.before : state.latest.get(ref);
+export const scopeAt = (state: ExecutionState, reader?: TaskEntry, node?: PlanNode): Scope => {
+  const undone = node?.sequence.owner.kind === 'compensation' ? beingUndone(state) : undefined;
+  const entryOf = (ref: string): TaskEntry | undefined => {
+    if (undone !== undefined && undone.node.ref === ref) return undone;
+    return reader !== undefined && reader.node.ref === ref ? reader.before : state.latest.get(ref);
+  };
   return {
     resolve: (head) => {
       if (head === 'workflow') return wholeOf((name) => workflowField(state, name), WORKFLOW_FIELDS);

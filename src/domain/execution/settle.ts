@@ -1,4 +1,5 @@
 import { invariant } from '../kernel/invariant.ts';
+import { rememberCompletion } from './fold-compensation.ts';
 import { tellBranchEnded, tellJoins } from './join-state.ts';
 import {
   type ExecutionState,
@@ -17,6 +18,7 @@ import { keyAt } from './task-key.ts';
 export const settle = (state: ExecutionState, entry: TaskEntry): void => {
   entry.ending = 'ok';
   entry.settledSeq = state.seq;
+  rememberCompletion(state, entry);
   tellJoins(state, entry.key);
   if (nextNode(entry.node) === undefined) endSequence(state, entry, 'ok');
   else lookAgainAt(state, entry.key);
@@ -65,6 +67,7 @@ const endStatusOf = (entry: TaskEntry): ClosedExecutionStatus => {
 const endSequence = (state: ExecutionState, last: TaskEntry, how: 'ok' | 'failed'): void => {
   const { owner } = last.node.sequence;
   if (owner.kind === 'root') return addLive(state, last, -1);
+  invariant(owner.kind !== 'compensation', `${last.key} is followed by nothing`);
   const holder = ownerEntry(state, last.node, last.path);
   invariant(holder !== undefined, `${last.key} runs inside of nothing`);
   if (owner.kind === 'case') {

@@ -2,6 +2,7 @@ import type { Plan, PlanNode, Sequence } from '../definition/plan.ts';
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { ExecutionId, Instant } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import type { CompensationStatus } from './compensation-text.ts';
 import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
 import type { DeadlineKind, ExecutionStarted, SignalBuffered, TaskScheduled } from './events.ts';
 import type { ClosedExecutionStatus, TaskStatus } from './statuses.ts';
@@ -94,6 +95,19 @@ export type PendingEnd = Readonly<{
   output: JsonObject | undefined;
 }>;
 
+/** How far the undoing of a run is that failed after tasks had completed which declare how they are undone. */
+export type Compensation = {
+  /** How the run ends once this is over. */
+  readonly end: PendingEnd;
+  status: CompensationStatus;
+  /** Keys of the tasks undone, in the order in which they were. */
+  readonly undone: TaskKey[];
+  /** Keys of those whose optional compensation failed. */
+  readonly left: TaskKey[];
+  /** The compensation that runs, or that the undoing stopped at; undefined between two. */
+  current: TaskKey | undefined;
+};
+
 export type Lifecycle =
   | Readonly<{ status: 'NEW' }>
   | Readonly<{ status: 'RUNNING' | 'PAUSED' }>
@@ -127,6 +141,9 @@ export type ExecutionState = {
   pendingEnd: PendingEnd | undefined;
   /** The first failure that only let the others finish. */
   permissiveFailure: PendingEnd | undefined;
+  /** Completed tasks that declare a compensation, the one that finished last at the end. */
+  compensable: TaskEntry[];
+  compensation: Compensation | undefined;
   signals: SignalBuffered[];
   /** When the run's own deadline counts from. */
   deadlineFrom: Instant | undefined;
@@ -152,6 +169,8 @@ export const emptyState = (executionId: ExecutionId, plan: Plan): ExecutionState
   openAttempts: 0,
   pendingEnd: undefined,
   permissiveFailure: undefined,
+  compensable: [],
+  compensation: undefined,
   signals: [],
   deadlineFrom: undefined,
   executionDeadlineMissed: false,
@@ -191,6 +210,13 @@ export const copyState = (state: ExecutionState): ExecutionState => {
     dynamicNodes: new Map(state.dynamicNodes),
     watchers: new Map([...state.watchers].map(([key, joins]) => [key, new Set(joins)])),
     due: copyDueKeys(state.due),
+    // Nobody changes an entry once it is remembered here.
+    compensable: [...state.compensable],
+    compensation: state.compensation && {
+      ...state.compensation,
+      undone: [...state.compensation.undone],
+      left: [...state.compensation.left],
+    },
     signals: [...state.signals],
   };
 };

@@ -23,6 +23,8 @@ export type TaskView = Readonly<
     endedAt?: Instant;
     /** A waiting task that ends by the clock. */
     fireAt?: Instant;
+    /** A compensation: the wire ref of the task it undoes. */
+    compensates?: string;
     /** A further attempt follows this one. */
     retried: boolean;
   }

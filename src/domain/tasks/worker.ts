@@ -42,9 +42,9 @@ const dispatchNamed = (context: Context, name: string, input: JsonObject, defini
   return { kind: 'dispatch', input: full.input, taskName: name, policy, ...(schemas === undefined ? {} : { schemas }) };
 };
 
-/** Data brought the node in: its task definition was not known when the plan was compiled. */
+/** Data brought the node in, or what it undoes: its task definition was not known when the plan was compiled. */
 const isDynamic = (context: EnterContext<'SIMPLE'>): boolean =>
-  context.state.dynamicNodes.size > 0 && context.state.plan.nodes.get(context.node.ref) !== context.node;
+  context.state.plan.nodes.get(context.node.ref) !== context.node;
 
 /** A step that a worker leases from the queue of its name. */
 export const simple: TaskSemantics<'SIMPLE'> = {

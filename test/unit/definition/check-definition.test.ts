@@ -40,6 +40,63 @@ describe('references, on /v1', () => {
   );
 });
 
+describe('compensations, on /v1', () => {
+  const undone = (compensateWith: JsonValue, fields: JsonObject = {}): JsonObject =>
+    simple('a', { compensateWith, ...fields });
+  expectRows(
+    [
+      ['one by the name of a task definition', [undone('refund')], []],
+      ['one written out', [undone(simple('undo', input({ id: '${a.output.id}' })))], []],
+      ['one that waits', [undone(node('WAIT', 'undo', input({ duration: '5s' })))], []],
+      ['in loops and branches', [loop({ loopCondition: '$.x < 1', loopOver: [undone('refund')] })], []],
+      ['one that is an operator', [undone(node('NOOP', 'undo'))], ['INVALID_GRAPH tasks[0].compensateWith']],
+      [
+        'one that is compensated itself',
+        [undone(simple('undo', { compensateWith: 'redo' }))],
+        ['INVALID_GRAPH tasks[0].compensateWith'],
+      ],
+      ['one by the name of the task itself', [undone('a')], ['INVALID_GRAPH tasks[0].compensateWith']],
+      [
+        'one with the ref of the task itself',
+        [undone(simple('a'))],
+        ['DUPLICATE_REFERENCE tasks[0].compensateWith.taskReferenceName'],
+      ],
+      [
+        'one whose ref is taken',
+        [undone('refund'), simple('a__compensate')],
+        ['DUPLICATE_REFERENCE tasks[1].taskReferenceName'],
+      ],
+      ['one without a name', [undone('')], ['INVALID_NAME tasks[0].compensateWith']],
+      [
+        'one of a fork',
+        [node('FORK_JOIN', 'f', { forkTasks: [[simple('a')]], compensateWith: 'refund' }), join()],
+        ['INVALID_GRAPH tasks[0].compensateWith'],
+      ],
+      [
+        'one that lacks what its type needs',
+        [undone(node('INLINE', 'undo'))],
+        ['VALIDATION_FAILED tasks[0].compensateWith.inputParameters.expression'],
+      ],
+      [
+        'one that reads a task which is not there',
+        [undone(simple('undo', input({ x: '${zz.output}' })))],
+        ['EXPRESSION_INVALID tasks[0].compensateWith.inputParameters.x'],
+      ],
+      [
+        'a join on one',
+        [undone('refund'), fork([simple('b')]), join(['a__compensate'])],
+        ['INVALID_GRAPH tasks[2].joinOn[0]'],
+      ],
+      [
+        'a loop in which nothing else takes time',
+        [loop({ loopCondition: 'true', loopOver: [node('NOOP', 'n', { compensateWith: 'refund' })] })],
+        ['INVALID_GRAPH tasks[0].loopCondition'],
+      ],
+    ],
+    'v1',
+  );
+});
+
 describe('forks and joins, on /v1', () => {
   expectRows(
     [

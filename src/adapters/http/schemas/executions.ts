@@ -108,6 +108,8 @@ export const task = z.strictObject({
   /** Of the live lease. */
   leaseExpiresAt: instantText.optional(),
   progress: jsonValue.optional(),
+  /** A compensation: the task it undoes, by its ref with the suffixes of its loops. */
+  compensates: z.string().optional(),
   /** A further attempt follows this one. */
   retried: z.boolean(),
 });
@@ -184,6 +186,8 @@ export const historyEvent = z.looseObject({
     'ExecutionPaused',
     'ExecutionResumed',
     'ExecutionDeadlineMissed',
+    'CompensationStarted',
+    'CompensationEnded',
     'ExecutionClosed',
     'ExecutionRetried',
   ]),

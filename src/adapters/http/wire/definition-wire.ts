@@ -35,12 +35,15 @@ const nodesOf = (nodes: Nodes): readonly JsonObject[] => nodes.map(nodeOf);
 
 const nodeOf = (node: TaskNodeDefinition): JsonObject => {
   const { overrides, extra, startDelaySeconds, taskDefinition, ...rest } = node;
-  const { decisionCases, defaultCase, forkTasks, loopOver, ...plain } = rest;
+  const { compensateWith, decisionCases, defaultCase, forkTasks, loopOver, ...plain } = rest;
   return {
     ...plain,
     startDelay: startDelaySeconds,
     ...overrides,
     ...(taskDefinition !== undefined && { taskDefinition: taskDocumentOf(taskDefinition) }),
+    ...(compensateWith !== undefined && {
+      compensateWith: typeof compensateWith === 'string' ? compensateWith : nodeOf(compensateWith),
+    }),
     ...(decisionCases !== undefined && { decisionCases: casesOf(decisionCases) }),
     ...(defaultCase !== undefined && { defaultCase: nodesOf(defaultCase) }),
     ...(forkTasks !== undefined && { forkTasks: forkTasks.map(nodesOf) }),
