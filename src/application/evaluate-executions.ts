@@ -12,6 +12,7 @@ import type { PlanCache } from './definitions/plan-cache.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
 import type { FoldCache } from './fold-cache.ts';
 import { OwedWork } from './owed.ts';
+import type { StoreClock } from './store-clock.ts';
 
 export type EvaluationDeps = DecisionDeps &
   Readonly<{
@@ -20,6 +21,7 @@ export type EvaluationDeps = DecisionDeps &
     cache: FoldCache;
     wake: WakeSignal;
     delayed: DelayedWakes;
+    clock: StoreClock;
     /** Told of a pass over one run that failed alone; it is parked. */
     onParked: (executionId: ExecutionId, error: unknown) => void;
   }>;
@@ -149,6 +151,7 @@ export class Evaluator {
       if (isCached(state)) this.deps.cache.put(state);
       this.failures.delete(state.executionId);
     }
+    this.deps.clock.read(pass.locked.now);
     this.deps.wake.publish(pass.owed.topics());
     this.deps.delayed.schedule(pass.owed.laterTopics(pass.locked.now), pass.locked.now);
   }
@@ -160,6 +163,7 @@ export class Evaluator {
       heads.map((head) => head.definitionHash),
       tx,
     );
+    await this.deps.cache.returned(heads.map((head) => head.executionId));
     for (const head of heads) {
       const plan = plans.get(head.definitionHash);
       invariant(plan !== undefined, `no plan for ${head.definitionHash}`);

@@ -3,9 +3,11 @@ import { take } from 'rxjs/operators';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { EngineStore, LeasedTask, LeaseRequest } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
-import { queueTopic, type WakeSignal } from '../ports/wake-signal.ts';
+import { queueTopic, type WakeSignal, type WakeTopic } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
+import type { HeldLeases } from './held-leases.ts';
+import type { ParkedPolls } from './parked-polls.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import type { LeaseCall } from './use-cases.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
@@ -16,6 +18,8 @@ export type LeaseDeps = Readonly<{
   ids: Ids;
   release: ReleaseLeases;
   workers: WorkerRegistry;
+  polls: ParkedPolls;
+  held: HeldLeases;
 }>;
 
 /** Polls that one transaction answers, and how many such transactions run at a time. */
@@ -28,12 +32,12 @@ export const PARKED_POLLS_MAX = 20_000;
 
 /**
  * The long poll. A poll that finds nothing is parked and costs no query: it is subscribed before it reads, and woken by
- * a local signal, a hint from another process or the backstop that looks for all parked polls at once.
+ * a local signal, a hint from another process or the backstop that looks for all parked polls at once. Or it is handed a
+ * task that a step of a run leased to it on the way.
  */
 export class LeaseTasks {
   private readonly deps: LeaseDeps;
   private readonly batcher: Batcher<LeaseRequest, readonly LeasedTask[]>;
-  private parked = 0;
 
   constructor(deps: LeaseDeps) {
     this.deps = deps;
@@ -59,18 +63,16 @@ export class LeaseTasks {
       for (;;) {
         woken = false;
         const tasks = await this.leaseOnce(call);
-        if (tasks.length > 0) {
-          // The watch over expired leases sleeps until the next it knows of: a short one has to tell it.
-          if (tasks.some((task) => task.leaseExpiresAt - task.startedAt <= SHORT_LEASE_MS))
-            this.deps.wake.publish(['timers']);
-          return this.handOver(call, tasks);
-        }
+        if (tasks.length > 0) return this.handOver(call, tasks);
         const leftMs = deadline - performance.now();
         if (leftMs <= 0 || call.signal.aborted) return ok([]);
-        if (this.parked >= PARKED_POLLS_MAX) {
+        if (this.deps.polls.size >= PARKED_POLLS_MAX) {
           return err({ code: 'LIMIT_EXCEEDED', message: `More than ${PARKED_POLLS_MAX} polls are parked.` });
         }
-        if (!woken) await this.park(call, leftMs);
+        if (!woken) {
+          const handed = await this.park(call, topics, leftMs);
+          if (handed.length > 0) return this.handOver(call, handed);
+        }
         // Nobody is there to take what another look would lease.
         if (call.signal.aborted) return ok([]);
       }
@@ -79,20 +81,17 @@ export class LeaseTasks {
     }
   }
 
-  private async park(call: LeaseCall, leftMs: number): Promise<void> {
-    this.parked += 1;
-    const release = this.deps.workers.park(call.namespace, call.queues);
-    try {
-      const topics = call.queues.map((queue) => queueTopic(call.namespace, queue));
-      await firstValueFrom(
-        merge(timer(leftMs), fromEvent(call.signal, 'abort'), ...topics.map((topic) => this.deps.wake.on(topic))).pipe(
-          take(1),
-        ),
-      );
-    } finally {
-      release();
-      this.parked -= 1;
-    }
+  private async park(call: LeaseCall, topics: readonly WakeTopic[], leftMs: number): Promise<readonly LeasedTask[]> {
+    const poll = this.deps.polls.enter(call);
+    await firstValueFrom(
+      merge(
+        timer(leftMs),
+        fromEvent(call.signal, 'abort'),
+        poll.handed,
+        ...topics.map((topic) => this.deps.wake.on(topic)),
+      ).pipe(take(1)),
+    );
+    return this.deps.polls.leave(poll);
   }
 
   /** The client went away while its tasks were leased: they are given back at once and count no attempt. */
@@ -100,6 +99,10 @@ export class LeaseTasks {
     call: LeaseCall,
     tasks: readonly LeasedTask[],
   ): Promise<Result<readonly LeasedTask[], ApplicationError>> {
+    this.deps.held.remember(tasks);
+    // The watch over expired leases sleeps until the next it knows of: a short one has to tell it.
+    if (tasks.some((task) => task.leaseExpiresAt - task.startedAt <= SHORT_LEASE_MS))
+      this.deps.wake.publish(['timers']);
     if (!call.signal.aborted) return ok(tasks);
     await this.deps.release.release(tasks);
     return ok([]);

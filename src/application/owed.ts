@@ -1,7 +1,7 @@
 import type { Command } from '../domain/execution/commands.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
-import type { EngineTx, Owed } from '../ports/engine-store.ts';
+import type { EngineTx, OpenedTask, Owed, RunStep, TaskReport } from '../ports/engine-store.ts';
 import { executionTopic, queueTopic, type WakeTopic } from '../ports/wake-signal.ts';
 
 type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>;
@@ -73,6 +73,29 @@ export class OwedWork {
     for (const [key, owed] of this.timers) if (owed.executionId === executionId) this.timers.delete(key);
   }
 
+  /** The same as one step of the one run that it was collected for. `leaseOf` may lease what is opened on the way. */
+  step(
+    executionId: ExecutionId,
+    namespace: Namespace,
+    reports: readonly TaskReport[],
+    leaseOf: (task: CommandOf<'EnqueueTask'>) => OpenedTask['lease'],
+  ): RunStep {
+    const projection = this.projections.get(executionId)?.item;
+    return {
+      executionId,
+      namespace,
+      reports,
+      events: this.events.map(({ item }) => item),
+      closed: this.closed.map(({ item }) => item),
+      opened: [...this.tasks.values()].map(({ item }) => opened(item, leaseOf(item))),
+      armed: [...this.timers.values()].map(({ item }) => item),
+      disarmed: this.untimed.map(({ item }) => item),
+      ends: this.ended.length > 0,
+      messages: this.messages.map(({ item }) => item),
+      ...(projection === undefined ? {} : { projection }),
+    };
+  }
+
   /** Writes everything, in the lock order; a statement with nothing to do is not sent. */
   async write(tx: EngineTx): Promise<void> {
     if (this.again.size > 0) await tx.requestEvaluations([...this.again]);
@@ -93,11 +116,13 @@ export class OwedWork {
     if (absorbed.size > 0) await tx.requestEvaluations([...absorbed]);
   }
 
-  /** What to wake once the transaction has committed. */
-  topics(): ReadonlySet<WakeTopic> {
+  /** What to wake once the transaction has committed; nobody needs to look for a task that was leased on the way. */
+  topics(isLeased: (task: CommandOf<'EnqueueTask'>) => boolean = () => false): ReadonlySet<WakeTopic> {
     const topics = new Set<WakeTopic>();
     for (const { executionId } of this.events) topics.add(executionTopic(executionId));
-    for (const { namespace, item } of this.tasks.values()) topics.add(queueTopic(namespace, item.queue));
+    for (const { namespace, item } of this.tasks.values()) {
+      if (!isLeased(item)) topics.add(queueTopic(namespace, item.queue));
+    }
     if (this.timers.size > 0) topics.add('timers');
     if (this.messages.length > 0) topics.add('outbox');
     if (this.again.size > 0) topics.add('evaluations');
@@ -113,6 +138,9 @@ export class OwedWork {
     return later;
   }
 }
+
+const opened = (task: CommandOf<'EnqueueTask'>, lease: OpenedTask['lease']): OpenedTask =>
+  lease === undefined ? { task } : { task, lease };
 
 const timerKey = (
   executionId: ExecutionId,

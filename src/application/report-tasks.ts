@@ -11,6 +11,7 @@ import type {
   TaskReport,
 } from '../ports/engine-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { AdvanceRuns } from './advance-runs.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
 import type { Outcome, ReportAnswer } from './use-cases.ts';
@@ -31,10 +32,13 @@ export class ReportTasks {
   private readonly engine: EngineStore;
   private readonly wake: WakeSignal;
   private readonly clock: Clock;
+  private readonly advance: AdvanceRuns | undefined;
   private readonly batcher: Batcher<NamespacedReport, ReportOutcome>;
 
-  constructor(engine: EngineStore, wake: WakeSignal, clock: Clock) {
+  /** `advance`: the short road of a process that decides too. */
+  constructor(engine: EngineStore, wake: WakeSignal, clock: Clock, advance: AdvanceRuns | undefined) {
     this.engine = engine;
+    this.advance = advance;
     this.wake = wake;
     this.clock = clock;
     this.batcher = new Batcher({
@@ -55,12 +59,14 @@ export class ReportTasks {
   private async settleAll(reports: readonly NamespacedReport[]): Promise<readonly ReportOutcome[]> {
     const [first] = reports;
     if (first === undefined) return [];
-    const outcomes = await this.engine.settleTasks(
-      reports[0]?.namespace,
-      reports.map(({ report }) => report),
-    );
-    this.wake.publish(['evaluations']);
-    return outcomes;
+    const { namespace } = first;
+    const all = reports.map(({ report }) => report);
+    const advanced = (await this.advance?.advance(namespace, all)) ?? new Set();
+    const left = all.filter((report) => !advanced.has(report));
+    const outcomes = left.length === 0 ? [] : await this.engine.settleTasks(namespace, left);
+    if (left.length > 0) this.wake.publish(['evaluations']);
+    const byReport = new Map(left.map((report, place) => [report, outcomes[place] ?? 'leaseLost']));
+    return all.map((report) => byReport.get(report) ?? 'settled');
   }
 
   /** Extends a lease. Errors: LEASE_LOST. */

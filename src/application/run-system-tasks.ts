@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EngineStore, LeasedTask, TaskReport } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { TaskSandbox, TaskScriptProblem } from '../ports/script-sandbox.ts';
+import type { HeldLeases } from './held-leases.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import type { ReportTasks } from './report-tasks.ts';
 
@@ -14,6 +15,7 @@ export type SystemTaskDeps = Readonly<{
   engine: EngineStore;
   reports: ReportTasks;
   release: ReleaseLeases;
+  held: HeldLeases;
   sandbox: TaskSandbox;
   ids: Ids;
   clock: Clock;
@@ -45,6 +47,7 @@ export class RunSystemTasks {
       leaseMs: SYSTEM_LEASE_MS,
       tokens: Array.from({ length: SYSTEM_BATCH_MAX }, () => this.deps.ids.leaseToken()),
     });
+    this.deps.held.remember(tasks);
     await Promise.all(tasks.map((task) => this.run(task)));
     return tasks.length;
   }

@@ -10,6 +10,7 @@ import { Batcher } from './batcher.ts';
 import type { ResolveBundle, ResolvedBundle } from './definitions/load-bundle.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
 import { type BeginDeps, beginRuns, noDefinition, type ReadyStart, startInput } from './start-run.ts';
+import type { StoreClock } from './store-clock.ts';
 import type { StartedExecution, StartRequest } from './use-cases.ts';
 
 export type StartDeps = BeginDeps &
@@ -20,6 +21,7 @@ export type StartDeps = BeginDeps &
     plans: PlanCache;
     ids: Ids;
     hash: ContentHasher;
+    clock: StoreClock;
   }>;
 
 /** Starts that one transaction takes, and how many such transactions run at a time. */
@@ -96,6 +98,7 @@ export class StartWorkflow {
   /** One transaction for all: the run, its first facts and its first tasks, without a pass of their own. */
   private async create(starts: readonly KeyedStart[]): Promise<readonly Won[]> {
     const now = await this.deps.engine.now();
+    this.deps.clock.read(now);
     const begun = await this.deps.engine.transaction(async (tx) => {
       const lost = await this.lostKeys(tx, starts);
       const winners = starts.filter((start) => !lost.has(start.executionId));

@@ -1,22 +1,22 @@
 import type { EngineStore } from '../ports/engine-store.ts';
 import { queueTopic, type WakeSignal } from '../ports/wake-signal.ts';
-import type { WorkerRegistry } from './worker-registry.ts';
+import type { ParkedPolls } from './parked-polls.ts';
 
 /** The backstop of all parked polls of a process: one query finds the queues that have something for any of them. */
 export class WakePolls {
   private readonly engine: EngineStore;
-  private readonly workers: WorkerRegistry;
+  private readonly polls: ParkedPolls;
   private readonly wake: WakeSignal;
 
-  constructor(engine: EngineStore, workers: WorkerRegistry, wake: WakeSignal) {
+  constructor(engine: EngineStore, polls: ParkedPolls, wake: WakeSignal) {
     this.engine = engine;
-    this.workers = workers;
+    this.polls = polls;
     this.wake = wake;
   }
 
   /** Always answers 0: what a woken poll finds is its own business, and a queue that a limit holds must not spin the loop. */
   async runOnce(): Promise<number> {
-    const parked = this.workers.parkedQueues();
+    const parked = this.polls.waitedFor();
     if (parked.length === 0) return 0;
     const ready = await this.engine.readyQueues(parked);
     this.wake.publish(ready.map(({ namespace, queue }) => queueTopic(namespace, queue)));

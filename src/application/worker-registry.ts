@@ -5,11 +5,10 @@ import type { WorkerSeen } from '../ports/execution-index.ts';
 /** Workers remembered per process; the longest unseen are forgotten first. */
 const WORKERS_MAX = 10_000;
 
-/** Who polls, and for what polls are parked: in memory, since it is of interest only while it is fresh. */
+/** Who polls: in memory, since it is of interest only while it is fresh. */
 export class WorkerRegistry {
   private readonly clock: Clock;
   private readonly workers = new Map<string, Readonly<{ namespace: Namespace; seen: WorkerSeen }>>();
-  private readonly parked = new Map<string, { namespace: Namespace; queue: string; polls: number }>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -29,27 +28,5 @@ export class WorkerRegistry {
 
   list(namespace: Namespace): readonly WorkerSeen[] {
     return [...this.workers.values()].filter((entry) => entry.namespace === namespace).map((entry) => entry.seen);
-  }
-
-  /** Counts a parked poll in; call the returned function when it leaves. */
-  park(namespace: Namespace, queues: readonly string[]): () => void {
-    for (const queue of queues) {
-      const key = `${namespace}/${queue}`;
-      const entry = this.parked.get(key) ?? { namespace, queue, polls: 0 };
-      entry.polls += 1;
-      this.parked.set(key, entry);
-    }
-    return () => {
-      for (const queue of queues) {
-        const entry = this.parked.get(`${namespace}/${queue}`);
-        if (entry === undefined) continue;
-        entry.polls -= 1;
-        if (entry.polls === 0) this.parked.delete(`${namespace}/${queue}`);
-      }
-    };
-  }
-
-  parkedQueues(): readonly Readonly<{ namespace: Namespace; queue: string }>[] {
-    return [...this.parked.values()];
   }
 }

@@ -5,6 +5,7 @@ import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { createAccessUseCases } from '../application/access/access-use-cases.ts';
+import { AdvanceRuns } from '../application/advance-runs.ts';
 import { ControlExecution } from '../application/control-execution.ts';
 import { createDefinitionUseCases } from '../application/definitions/definition-use-cases.ts';
 import { createBundleResolver } from '../application/definitions/load-bundle.ts';
@@ -13,12 +14,15 @@ import { DelayedWakes } from '../application/delayed-wakes.ts';
 import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
 import { Evaluator } from '../application/evaluate-executions.ts';
 import { FoldCache } from '../application/fold-cache.ts';
+import { HeldLeases } from '../application/held-leases.ts';
 import { LeaseTasks } from '../application/lease-tasks.ts';
+import { ParkedPolls } from '../application/parked-polls.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
 import { ReleaseLeases } from '../application/release-leases.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
 import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
+import { StoreClock } from '../application/store-clock.ts';
 import { FollowExecution } from '../application/stream-execution.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
@@ -45,6 +49,8 @@ export type Foundations = Readonly<{
   steering: SteeringSandbox;
   sandbox: TaskSandbox;
   foldCacheBytesMax: number;
+  /** Whether reports take the short road: a process that decides nothing else decides nothing there either. */
+  stepsOnReport: boolean;
 }>;
 
 /** Builds the container: the only place that constructs anything of the application. */
@@ -58,6 +64,10 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.evaluateScript, (c) => c.resolve(TOKENS.steering).evaluate);
   single(TOKENS.schemas, (c) => createAjvValidator(c.resolve(TOKENS.evaluateScript)));
   single(TOKENS.foldCache, () => new FoldCache(foundations.foldCacheBytesMax));
+  single(TOKENS.heldLeases, () => new HeldLeases());
+  single(TOKENS.parkedPolls, () => new ParkedPolls());
+  single(TOKENS.storeClock, (c) => new StoreClock(c.resolve(TOKENS.clock)));
+  single(TOKENS.advance, (c) => (foundations.stepsOnReport ? advanceRuns(c) : undefined));
   single(TOKENS.plans, () => new PlanCache());
   single(TOKENS.delayed, (c) => new DelayedWakes(c.resolve(TOKENS.wake)));
   single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
@@ -71,7 +81,13 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.leases, leaseTasks);
   single(
     TOKENS.reports,
-    (c) => new ReportTasks(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake), c.resolve(TOKENS.clock)),
+    (c) =>
+      new ReportTasks(
+        c.resolve(TOKENS.engine),
+        c.resolve(TOKENS.wake),
+        c.resolve(TOKENS.clock),
+        c.resolve(TOKENS.advance),
+      ),
   );
   single(TOKENS.control, controlExecution);
   single(TOKENS.useCases, useCases);
@@ -102,6 +118,7 @@ const evaluator = (c: DependencyContainer): Evaluator => {
     cache: c.resolve(TOKENS.foldCache),
     wake: c.resolve(TOKENS.wake),
     delayed: c.resolve(TOKENS.delayed),
+    clock: c.resolve(TOKENS.storeClock),
     onParked: (executionId, error) =>
       log.error({ executionId, err: error }, 'an evaluation failed alone and is parked'),
   });
@@ -131,6 +148,21 @@ const startWorkflow = (c: DependencyContainer): StartWorkflow =>
     ids: c.resolve(TOKENS.ids),
     hash: sha256,
     schemas: c.resolve(TOKENS.schemas),
+    clock: c.resolve(TOKENS.storeClock),
+  });
+
+const advanceRuns = (c: DependencyContainer): AdvanceRuns =>
+  new AdvanceRuns({
+    engine: c.resolve(TOKENS.engine),
+    definitions: c.resolve(TOKENS.definitions),
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    cache: c.resolve(TOKENS.foldCache),
+    held: c.resolve(TOKENS.heldLeases),
+    polls: c.resolve(TOKENS.parkedPolls),
+    clock: c.resolve(TOKENS.storeClock),
+    ids: c.resolve(TOKENS.ids),
+    wake: c.resolve(TOKENS.wake),
+    delayed: c.resolve(TOKENS.delayed),
   });
 
 const leaseTasks = (c: DependencyContainer): LeaseTasks =>
@@ -140,6 +172,8 @@ const leaseTasks = (c: DependencyContainer): LeaseTasks =>
     ids: c.resolve(TOKENS.ids),
     release: c.resolve(TOKENS.release),
     workers: c.resolve(TOKENS.workers),
+    polls: c.resolve(TOKENS.parkedPolls),
+    held: c.resolve(TOKENS.heldLeases),
   });
 
 const controlExecution = (c: DependencyContainer): ControlExecution =>

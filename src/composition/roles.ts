@@ -121,6 +121,7 @@ const systemTasksLoop = (c: DependencyContainer): Loop => {
     engine: c.resolve(TOKENS.engine),
     reports: c.resolve(TOKENS.reports),
     release: c.resolve(TOKENS.release),
+    held: c.resolve(TOKENS.heldLeases),
     sandbox: c.resolve(TOKENS.sandbox),
     ids: c.resolve(TOKENS.ids),
     clock: c.resolve(TOKENS.clock),
@@ -158,7 +159,7 @@ const sweepLoop = (c: DependencyContainer): Loop => {
 };
 
 const wakePollsLoop = (c: DependencyContainer): Loop => {
-  const polls = new WakePolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.workers), c.resolve(TOKENS.wake));
+  const polls = new WakePolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.parkedPolls), c.resolve(TOKENS.wake));
   return new Loop({
     name: 'wake-polls',
     runOnce: () => polls.runOnce(),

@@ -53,6 +53,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     steering: await createSteeringSandbox(),
     sandbox,
     foldCacheBytesMax: config.foldCacheBytesMax,
+    stepsOnReport: config.roles.has('decider'),
   });
   if (options.seedNamespace !== undefined) await stores.access.createNamespace(options.seedNamespace as never);
   const loops = createLoops(container, config.roles, () => ensurePartitions({ url: databaseUrl }));

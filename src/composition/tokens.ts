@@ -1,15 +1,19 @@
 import type { InjectionToken } from 'tsyringe';
+import type { AdvanceRuns } from '../application/advance-runs.ts';
 import type { ControlExecution } from '../application/control-execution.ts';
 import type { ResolveBundle } from '../application/definitions/load-bundle.ts';
 import type { PlanCache } from '../application/definitions/plan-cache.ts';
 import type { DelayedWakes } from '../application/delayed-wakes.ts';
 import type { Evaluator } from '../application/evaluate-executions.ts';
 import type { FoldCache } from '../application/fold-cache.ts';
+import type { HeldLeases } from '../application/held-leases.ts';
 import type { LeaseTasks } from '../application/lease-tasks.ts';
+import type { ParkedPolls } from '../application/parked-polls.ts';
 import type { ReleaseLeases } from '../application/release-leases.ts';
 import type { ReportTasks } from '../application/report-tasks.ts';
 import type { StartInTransaction } from '../application/start-in-transaction.ts';
 import type { StartWorkflow } from '../application/start-workflow.ts';
+import type { StoreClock } from '../application/store-clock.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import type { WorkerRegistry } from '../application/worker-registry.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
@@ -43,6 +47,10 @@ export const TOKENS = {
   evaluateScript: token<EvaluateScript>('evaluateScript'),
   schemas: token<SchemaValidator>('schemas'),
   foldCache: token<FoldCache>('foldCache'),
+  heldLeases: token<HeldLeases>('heldLeases'),
+  parkedPolls: token<ParkedPolls>('parkedPolls'),
+  storeClock: token<StoreClock>('storeClock'),
+  advance: token<AdvanceRuns | undefined>('advance'),
   plans: token<PlanCache>('plans'),
   delayed: token<DelayedWakes>('delayed'),
   evaluator: token<Evaluator>('evaluator'),

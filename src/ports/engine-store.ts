@@ -102,6 +102,42 @@ export type TaskReport = Readonly<{
  */
 export type ReportOutcome = 'settled' | 'repeated' | 'leaseLost';
 
+/** An attempt that a step opens, and the poll that it is leased to on the way, if one waits for it. */
+export type OpenedTask = Readonly<{
+  task: EnqueueTask;
+  lease?: Readonly<{ leaseToken: LeaseToken; workerId: string; leaseMs?: number }>;
+}>;
+
+/**
+ * All that reports and what follows from them make of one run, decided from a fold that may be out of date: written whole
+ * or not at all.
+ */
+export type RunStep = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  /** Reports of lease holders, each of another attempt: each must still be the first of its attempt, under its token. */
+  reports: readonly TaskReport[];
+  /** Gap-free, at least one. The log must end right before them. */
+  events: readonly SequencedEvent[];
+  closed: readonly CloseTask[];
+  opened: readonly OpenedTask[];
+  armed: readonly ArmTimer[];
+  disarmed: readonly CancelTimers[];
+  /** The run ends, and every timer of it goes. It must have no open attempt but the reported ones. */
+  ends: boolean;
+  projection?: ProjectExecution;
+  messages: readonly PublishMessage[];
+}>;
+
+export type SteppedRuns = Readonly<{
+  /** The steps that were written; of the others nothing was. */
+  stepped: ReadonlySet<ExecutionId>;
+  /** Of what they opened, what was leased on the way: a task of a name with a limit never is. */
+  leased: readonly LeasedTask[];
+  /** The store's clock, where it was read. */
+  now?: Instant;
+}>;
+
 export type LeaseRef = Readonly<{ taskId: TaskId; leaseToken: LeaseToken }>;
 
 export type Heartbeat = Readonly<LeaseRef & { leaseMs?: number; progress?: JsonValue }>;
@@ -285,6 +321,14 @@ export interface EngineStore {
   leaseTasks(request: LeaseRequest): Promise<readonly LeasedTask[]>;
   /** The reports of one call, as `EngineTx.settleTasks`, in a single statement that is a transaction by itself. */
   settleTasks(namespace: Namespace | undefined, reports: readonly TaskReport[]): Promise<readonly ReportOutcome[]>;
+  /**
+   * Takes several runs one step further, one step a run, in a single statement that is a transaction by itself. A step is
+   * left alone when its run is not RUNNING or is locked by another, when a report of it does not hold, or when a step of
+   * the call meets what its fold did not know of (an event at the same seq, an identity that exists): then all are. What
+   * is left alone takes the longer road: report, pass, lease. It asks for no pass and claims no decide row, since a pass
+   * that finds the outcome dealt with is free (promise 3); an outcome that waits on another attempt keeps its own.
+   */
+  stepRuns(steps: readonly RunStep[]): Promise<SteppedRuns>;
   now(): Promise<Instant>;
   findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
   findHead(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionHead | undefined>;

@@ -33,6 +33,7 @@ export const startEngine = async (
     log,
     clock: systemClock,
     foldCacheBytesMax: 256 * 1_048_576,
+    stepsOnReport: true,
   };
   const container = compose(foundations);
   await stores.access.createNamespace(NAMESPACE);

@@ -44,6 +44,8 @@ export type ServerOptions = Readonly<{
   reads?: (index: ExecutionIndex) => ExecutionIndex;
   evaluateScript?: (real: EvaluateScript) => EvaluateScript;
   foldCacheBytesMax?: number;
+  /** Off: every report takes the longer road, through the decide queue. */
+  stepsOnReport?: boolean;
 }>;
 
 /** One server without HTTP: the real composition over the real adapters, its loops under the hand of the test. */
@@ -109,6 +111,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     log: captureLog(problems),
     clock: systemClock,
     foldCacheBytesMax: options.foldCacheBytesMax ?? FOLD_CACHE_BYTES,
+    stepsOnReport: options.stepsOnReport ?? true,
   });
   const evaluator = container.resolve(TOKENS.evaluator);
   const loops = createLoops(container, new Set(ROLES), async () => undefined);

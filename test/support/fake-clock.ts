@@ -10,6 +10,7 @@ export const createFakeClock = (start: number = FAKE_CLOCK_START): FakeClock => 
   let current = start;
   return {
     now: () => current as Instant,
+    monotonicMs: () => current,
     set: (at) => {
       current = at;
     },

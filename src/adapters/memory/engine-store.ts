@@ -17,6 +17,7 @@ import { deliveryHeads, outboxWrites } from './outbox.ts';
 import { readyQueues } from './ready-queues.ts';
 import { reportWrites } from './reports.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
+import { stepRuns } from './run-steps.ts';
 import type { Serializer } from './serializer.ts';
 import type { MemoryState } from './state.ts';
 import { ALL } from './tables.ts';
@@ -120,6 +121,8 @@ export const createEngineStore = (
       serializer.transaction(() => runTransaction(state, tx, (open) => open.leaseTasks(request))),
     settleTasks: (namespace, reports) =>
       serializer.transaction(() => runTransaction(state, tx, (open) => open.settleTasks(namespace, reports))),
+    stepRuns: (steps) =>
+      serializer.transaction(() => runTransaction(state, tx, (open) => stepRuns(state, open, steps))),
     now: async () => state.now(),
     findIdempotencyHolder: (namespace, key) => serializer.read(() => idempotencyHolder(state, namespace, key)),
     findHead: (namespace, executionId) =>

@@ -9,7 +9,7 @@ import { ALL } from './tables.ts';
 import { armTimer, dropTimer } from './timers.ts';
 
 /** The open attempt that this token holds; undefined once it was ended, given back or taken by another (promise 7). */
-const heldTask = (
+export const heldTask = (
   state: MemoryState,
   namespace: Namespace | undefined,
   { taskId, leaseToken }: LeaseRef,
@@ -70,7 +70,8 @@ const leasedTask = (
   workerId: lease.workerId,
 });
 
-const leaseTask = (state: MemoryState, row: OpenTask, request: LeaseRequest, token: LeaseToken): LeasedTask => {
+/** Leases an open attempt that has room. */
+export const leaseTask = (state: MemoryState, row: OpenTask, request: LeaseRequest, token: LeaseToken): LeasedTask => {
   const now = state.now();
   const expiresAt = addMs(now, request.leaseMs ?? row.task.heartbeatMs);
   const lease = { token, workerId: request.workerId, expiresAt };

@@ -6,7 +6,7 @@ import { attemptKey, type ClosedTask, type OpenTask, timerKey } from './rows.ts'
 import type { MemoryState } from './state.ts';
 
 /** Whether the attempt was ever opened: its identity is taken for good, open or closed (promise 6). */
-const isKnownAttempt = (state: MemoryState, { executionId, item }: Owed<EnqueueTask>): boolean => {
+export const isKnownAttempt = (state: MemoryState, { executionId, item }: Owed<EnqueueTask>): boolean => {
   const key = attemptKey(executionId, item);
   return state.tables.openTasks.byAttempt.first(key) !== undefined || state.tables.closedTasks.has(key);
 };
@@ -35,7 +35,8 @@ const canceled = ({ task, startedAt, lease }: OpenTask, at: Instant): Omit<Close
   ...optional('workerId', lease?.workerId),
 });
 
-const recordClosed = (state: MemoryState, closed: ClosedTask): void => {
+/** The attempt leaves the queue and is on record as closed. */
+export const recordClosed = (state: MemoryState, closed: ClosedTask): void => {
   state.tables.openTasks.delete(closed.closed.taskId);
   state.tables.closedTasks.put(closed);
 };

@@ -8,7 +8,7 @@ import type { OpenTask } from './rows.ts';
 import type { MemoryState } from './state.ts';
 
 /** What two reports have in common that are the same: the token and every part of the body. */
-const digestOf = (
+export const digestOf = (
   leaseToken: LeaseToken,
   { status, reason, output }: Readonly<{ status: string; reason?: string; output: JsonObject }>,
 ): string => JSON.stringify([leaseToken, status, reason, output]);

@@ -20,6 +20,7 @@ import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } fro
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readAllOutcomes, readOutcomes } from './outcomes.ts';
 import { settleTasks, settleTasksAlone } from './reports.ts';
+import { stepRuns } from './run-steps.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
 import { findTasks } from './task-definitions.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
@@ -176,6 +177,7 @@ export const createEngineStore = (database: Database): EngineStore => ({
   transaction: (work) => database.transaction((session) => work(engineTx(session, newPassMemory()))),
   leaseTasks: (request) => leaseTasksAlone(database, request),
   settleTasks: (namespace, reports) => settleTasksAlone(database, namespace, reports),
+  stepRuns: (steps) => stepRuns(database, steps),
   now: () => now(database),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findHead: (namespace, id) => findHead(database, namespace, id),

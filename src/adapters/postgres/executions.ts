@@ -114,6 +114,18 @@ export const createExecutions = async (session: Session, executions: readonly Ne
     order by workflow_id`);
 };
 
+/** What a fact changed of a run's row. */
+export const projectionRow = ({ executionId, namespace, item }: Owed<ProjectExecution>) => ({
+  workflow_id: executionId,
+  namespace,
+  status: item.status,
+  output: item.output,
+  reason: item.reason,
+  failed_task: item.failedTask,
+  updated_at: timestamp(item.at),
+  ended_at: timestampOrNull(isClosedExecution(item.status) ? item.at : undefined),
+});
+
 /** The last projection of a run says it all. */
 export const projectExecutions = async (
   session: Session,
@@ -121,16 +133,7 @@ export const projectExecutions = async (
 ): Promise<void> => {
   if (projections.length === 0) return;
   const last = new Map(projections.map((projection) => [projection.executionId, projection]));
-  const rows = [...last.values()].map(({ executionId, namespace, item }) => ({
-    workflow_id: executionId,
-    namespace,
-    status: item.status,
-    output: item.output,
-    reason: item.reason,
-    failed_task: item.failedTask,
-    updated_at: timestamp(item.at),
-    ended_at: timestampOrNull(isClosedExecution(item.status) ? item.at : undefined),
-  }));
+  const rows = [...last.values()].map(projectionRow);
   // The rows are locked already, so the order of the update makes no difference.
   await session.run(project`
     update workflow_executions w

@@ -29,7 +29,8 @@ export const taskKey = (taskId: TaskId): Readonly<{ workflow_id: ExecutionId; sc
   return { workflow_id: parts.executionId, scheduled_seq: parts.scheduledSeq };
 };
 
-const queueRow = ({ namespace, item }: Owed<EnqueueTask>) => ({
+/** An attempt as a row of the queue. */
+export const queueRow = ({ namespace, item }: Owed<EnqueueTask>) => ({
   ...taskKey(item.taskId),
   namespace,
   ref: item.ref,
@@ -98,6 +99,23 @@ export const openTaskIds = async (session: Session, id: ExecutionId): Promise<re
   return rows.map((row) => taskIdOf(id, row.scheduledSeq));
 };
 
+/** A closed attempt as its row on record. */
+export const closedRow = ({ namespace, item }: Owed<CloseTask>) => ({
+  ...taskKey(item.taskId),
+  namespace,
+  ref: item.ref,
+  iteration: item.iteration,
+  attempt: item.attempt,
+  task_type: item.taskType,
+  task_name: item.taskName,
+  status: item.status,
+  reason: item.reason,
+  worker_id: item.workerId,
+  scheduled_at: timestamp(item.scheduledAt),
+  started_at: timestampOrNull(item.startedAt),
+  ended_at: timestamp(item.endedAt),
+});
+
 /**
  * Heartbeats lock the same rows without a decide row, so the rows go in id order. An attempt that is on record as closed
  * stays as it is: looking is enough, as above, and cheaper than ON CONFLICT.
@@ -108,21 +126,9 @@ export const closeTasks = async (
   tasks: readonly Owed<CloseTask>[],
 ): Promise<void> => {
   if (tasks.length === 0) return;
-  const rows = tasks.map(({ namespace, item }) => ({
-    ...taskKey(item.taskId),
-    namespace,
-    ref: item.ref,
-    iteration: item.iteration,
-    attempt: item.attempt,
-    task_type: item.taskType,
-    task_name: item.taskName,
-    status: item.status,
-    reason: item.reason,
-    worker_id: item.workerId,
-    scheduled_at: timestamp(item.scheduledAt),
-    started_at: timestampOrNull(item.startedAt),
-    ended_at: timestamp(item.endedAt),
-    report_hash: memory.reportHashes.get(item.taskId),
+  const rows = tasks.map((task) => ({
+    ...closedRow(task),
+    report_hash: memory.reportHashes.get(task.item.taskId),
   }));
   await session.run(close`
     with ended as materialized (

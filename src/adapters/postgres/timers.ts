@@ -9,20 +9,25 @@ const cancel = preparedCommand('timers_cancel');
 const firesUnderLock = ({ purpose, alertOnly }: ArmTimer): boolean =>
   purpose === 'EXECUTION' || (alertOnly && purpose !== 'WAIT');
 
+export const timerSlotRow = ({ executionId, item }: Owed<CancelTimers | ArmTimer>) => ({
+  workflow_id: executionId,
+  ref: item.ref,
+  iteration: item.iteration,
+  attempt: item.attempt,
+});
+
+export const timerRow = (timer: Owed<ArmTimer>) => ({
+  ...timerSlotRow(timer),
+  purpose: timer.item.purpose,
+  namespace: timer.namespace,
+  fire_at: timestamp(timer.item.fireAt),
+  under_lock: firesUnderLock(timer.item),
+});
+
 /** Arms the timers, or moves those that are armed. */
 export const armTimers = async (session: Session, timers: readonly Owed<ArmTimer>[]): Promise<void> => {
   if (timers.length === 0) return;
-  const rows = timers.map(({ executionId, namespace, item }, position) => ({
-    workflow_id: executionId,
-    ref: item.ref,
-    iteration: item.iteration,
-    attempt: item.attempt,
-    purpose: item.purpose,
-    namespace,
-    fire_at: timestamp(item.fireAt),
-    under_lock: firesUnderLock(item),
-    position,
-  }));
+  const rows = timers.map((timer, position) => ({ ...timerRow(timer), position }));
   await session.run(arm`
     insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
     select distinct on (workflow_id, ref, iteration, attempt, purpose)
@@ -38,12 +43,7 @@ export const armTimers = async (session: Session, timers: readonly Owed<ArmTimer
 
 export const cancelTimers = async (session: Session, timers: readonly Owed<CancelTimers>[]): Promise<void> => {
   if (timers.length === 0) return;
-  const rows = timers.map(({ executionId, item }) => ({
-    workflow_id: executionId,
-    ref: item.ref,
-    iteration: item.iteration,
-    attempt: item.attempt,
-  }));
+  const rows = timers.map(timerSlotRow);
   await session.run(cancel`
     with canceled as materialized (
       select * from json_to_recordset(${jsonRows(rows)}::json) as r (

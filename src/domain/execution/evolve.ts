@@ -16,6 +16,7 @@ export const evolve = (state: ExecutionState, events: readonly WorkflowEvent[]):
 /** Folds one event into a state that the caller owns. */
 export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void => {
   state.seq += 1;
+  state.at = event.at;
   switch (event.type) {
     case 'ExecutionStarted':
       return started(state, event);

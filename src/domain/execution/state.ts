@@ -1,12 +1,12 @@
 import type { Plan, PlanNode, Sequence } from '../definition/plan.ts';
 import type { TaskPolicy } from '../definition/task-definition.ts';
-import type { ExecutionId, Instant } from '../kernel/brand.ts';
+import { type ExecutionId, type Instant, type TaskId, taskIdOf } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { CompensationStatus } from './compensation-text.ts';
 import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
-import type { DeadlineKind, ExecutionStarted, SignalBuffered, TaskScheduled } from './events.ts';
+import type { DeadlineKind, ExecutionStarted, SignalBuffered, TaskScheduled, TaskSlot } from './events.ts';
 import type { ClosedExecutionStatus, TaskStatus } from './statuses.ts';
-import { keyAt, stripSuffix, type TaskKey } from './task-key.ts';
+import { keyAt, keyOf, stripSuffix, type TaskKey } from './task-key.ts';
 
 /** How the part of the run below an entry ended: `live` while it has not. */
 export type Ending = 'live' | 'ok' | 'failed';
@@ -121,8 +121,9 @@ export type ExecutionState = {
   readonly executionId: ExecutionId;
   readonly plan: Plan;
   lifecycle: Lifecycle;
-  /** Seq of the last event folded in. */
+  /** Seq and time of the last event folded in. */
   seq: number;
+  at: Instant;
   started: ExecutionStarted | undefined;
   variables: JsonObject;
   /** Of loops, only the iteration that runs. */
@@ -158,6 +159,7 @@ export const emptyState = (executionId: ExecutionId, plan: Plan): ExecutionState
   plan,
   lifecycle: { status: 'NEW' },
   seq: 0,
+  at: 0 as Instant,
   started: undefined,
   variables: {},
   tasks: new Map(),
@@ -227,6 +229,20 @@ export const lookAgainAt = (state: ExecutionState, key: TaskKey): void =>
 
 export const isOpen = (state: ExecutionState): boolean =>
   state.lifecycle.status === 'RUNNING' || state.lifecycle.status === 'PAUSED';
+
+/** Whether this attempt, by its id and its identity, is the open one of its task. */
+export const isOpenAttempt = (
+  state: ExecutionState,
+  taskId: TaskId,
+  attempt: TaskSlot & Readonly<{ attempt: number }>,
+): boolean => {
+  const entry = state.tasks.get(keyOf(attempt));
+  return (
+    entry?.phase.kind === 'attempt' &&
+    entry.attempt === attempt.attempt &&
+    taskIdOf(state.executionId, entry.seq) === taskId
+  );
+};
 
 /** A node by its ref as seen from iterations `path`: data brought dynamic ones in at those of their fork. */
 export const nodeInScope = (state: ExecutionState, ref: string, path: readonly number[]): PlanNode | undefined => {

@@ -277,7 +277,15 @@ describe('memory and PostgreSQL', () => {
       const clock = createFakeClock();
       const stores = createMemoryStores({ clock });
       const log = pino({ level: 'silent' });
-      const container = compose({ ...stores, steering, sandbox, log, clock, foldCacheBytesMax: 1_000_000 });
+      const container = compose({
+        ...stores,
+        steering,
+        sandbox,
+        log,
+        clock,
+        foldCacheBytesMax: 1_000_000,
+        stepsOnReport: true,
+      });
       const evaluator = container.resolve(TOKENS.evaluator);
       const timers = new FireTimers(stores.engine, evaluator, stores.wake, unexpected);
       const leases = new ReclaimLeases(stores.engine, stores.wake);

@@ -28,3 +28,24 @@ test('a state beyond the whole bound is not kept at all', () => {
   cache.put(state('a'));
   expect(cache.size).toBe(0);
 });
+
+test('who needs a state that is lent waits for it, and finds it changed or, after a step that failed, gone', async () => {
+  const cache = new FoldCache(1_000_000);
+  const run = state('run');
+  cache.put(run);
+  const loan = cache.lend(run.executionId);
+  expect(cache.lend(run.executionId)).toBeUndefined();
+  let returned = false;
+  const waiting = cache.returned([run.executionId]).then(() => {
+    returned = true;
+  });
+  await Promise.resolve();
+  expect(returned).toBe(false);
+  loan?.end(run);
+  await waiting;
+  expect(cache.take(run.executionId)).toBe(run);
+  cache.put(run);
+  cache.lend(run.executionId)?.end(undefined);
+  await cache.returned([run.executionId]);
+  expect(cache.take(run.executionId)).toBeUndefined();
+});

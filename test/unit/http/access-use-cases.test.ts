@@ -20,7 +20,7 @@ beforeEach(async () => {
   now = START;
   touches = 0;
   comparisons = 0;
-  const clock = { now: () => now as Instant };
+  const clock = { now: () => now as Instant, monotonicMs: () => now };
   const memory = createAccessStore(clock);
   const touchApiKey: AccessStore['touchApiKey'] = (id) => {
     touches += 1;

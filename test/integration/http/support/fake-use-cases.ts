@@ -86,7 +86,7 @@ const workers: UseCases['workers'] = {
  * are real, over the store in memory.
  */
 export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases> => {
-  const clock = { now: () => Date.now() as Instant };
+  const clock = { now: () => Date.now() as Instant, monotonicMs: () => performance.now() };
   const store = createAccessStore(clock);
   await store.createNamespace(NAMESPACE);
   await store.createNamespace(OTHER_NAMESPACE);

@@ -1,0 +1,289 @@
+import { z } from 'zod';
+import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
+import type { LeasedTask, OpenedTask, Owed, RunStep, SteppedRuns, TaskReport } from '../../ports/engine-store.ts';
+import type { Database } from './database.ts';
+import { projectionRow } from './executions.ts';
+import { classifyFailure } from './sqlstate.ts';
+import { arrayText, instant, jsonOf, lines, prepared, sql } from './statement.ts';
+import { closedRow, queueRow } from './task-queue.ts';
+import { timerRow, timerSlotRow } from './timers.ts';
+
+type LeasedRow = Readonly<{ id: string; token: string; expires: number; started: number }>;
+
+const steppedRow = z.object({
+  now: instant,
+  stepped: jsonOf<readonly ExecutionId[]>(),
+  leased: jsonOf<readonly LeasedRow[]>(),
+  /** Fails the statement unless everything was opened. */
+  isWhole: z.number(),
+});
+const plainSteps = prepared('runs_step', steppedRow);
+const timedSteps = prepared('runs_step_timed', steppedRow);
+
+/** Between the values of two runs where one run has several, each on a line; JSON text holds neither. */
+const RUN_SEPARATOR = '\u001e';
+
+const NOTHING: SteppedRuns = { stepped: new Set(), leased: [] };
+
+const openedRow = (step: RunStep, { task, lease }: OpenedTask) => ({
+  ...queueRow({ namespace: step.namespace, executionId: step.executionId, item: task }),
+  lease_token: lease?.leaseToken,
+  lease_worker: lease?.workerId,
+  lease_ms: lease?.leaseMs,
+});
+
+/** The closed attempt and, where a lease holder reported it, the report that its row is fenced and known again by. */
+const closedRows = ({ executionId, namespace, closed, reports }: RunStep) => {
+  const reported = new Map(reports.map((report) => [report.taskId, report]));
+  return closed.map((item) => ({
+    ...closedRow({ namespace, executionId, item }),
+    ...reportOf(reported.get(item.taskId)),
+  }));
+};
+
+const reportOf = (report: TaskReport | undefined) =>
+  report === undefined
+    ? {}
+    : {
+        report_token: report.leaseToken,
+        report_status: report.status,
+        report_reason: report.reason,
+        report_output: report.output,
+      };
+
+/** Whether a step touches what few steps do: timers, messages, the timers of a run that ends. */
+const isTimed = ({ armed, disarmed, messages, ends }: RunStep): boolean =>
+  armed.length > 0 || disarmed.length > 0 || messages.length > 0 || ends;
+
+const extrasOf = (step: RunStep) => {
+  const owed = <T>(item: T): Owed<T> => ({ executionId: step.executionId, namespace: step.namespace, item });
+  return JSON.stringify({
+    armed: step.armed.map((item) => timerRow(owed(item))),
+    disarmed: step.disarmed.map((item) => timerSlotRow(owed(item))),
+    messages: step.messages.map(({ topic, dedupKey, orderingKey, payload }) => ({
+      topic,
+      dedup_key: dedupKey,
+      ordering_key: orderingKey,
+      payload,
+    })),
+  });
+};
+
+const timedWrites = sql.fragment`, disarmed as (
+      delete from timers t using (
+        select good.workflow_id, r.ref, r.iteration, r.attempt
+        from good cross join lateral json_to_recordset(good.extras -> 'disarmed') as r (
+          ref text, iteration integer, attempt integer
+        )
+        order by good.workflow_id, r.ref collate "C", r.iteration, r.attempt
+      ) as r
+      where not exists (select from good where good.workflow_id = r.workflow_id and good.ends)
+        and t.workflow_id = any(array[r.workflow_id])
+        and t.ref = r.ref and t.iteration = r.iteration and t.attempt = r.attempt
+    ), cleared as (
+      delete from timers t using (select workflow_id from good where ends order by workflow_id) as ended
+      where t.workflow_id = any(array[ended.workflow_id])
+    ), armed as (
+      insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
+      select good.workflow_id, r.ref, r.iteration, r.attempt, r.purpose, good.namespace, r.fire_at, r.under_lock
+      from good cross join lateral json_to_recordset(good.extras -> 'armed') as r (
+        ref text, iteration integer, attempt integer, purpose text, fire_at timestamptz, under_lock boolean
+      )
+      where not good.ends
+    ), sent as (
+      insert into outbox_events (workflow_id, namespace, topic, dedup_key, ordering_key, payload)
+      select good.workflow_id, good.namespace, r.topic, r.dedup_key, r.ordering_key, r.payload
+      from good cross join lateral rows from (
+        json_to_recordset(good.extras -> 'messages')
+          as (topic text, dedup_key text, ordering_key text, payload json)
+      ) with ordinality as r (topic, dedup_key, ordering_key, payload, position)
+      order by good.workflow_id, r.position
+      on conflict do nothing
+    )`;
+
+const write = async (database: Database, steps: readonly RunStep[]): Promise<SteppedRuns> => {
+  const timed = steps.some(isTimed);
+  const row = await database.one((timed ? timedSteps : plainSteps)`
+    with run as materialized (
+      select * from unnest(
+        ${arrayText(steps.map(({ executionId }) => executionId))}::uuid[],
+        string_to_array(${lines(steps.map(({ namespace }) => namespace))}, E'\\n'),
+        ${arrayText(steps.map(({ reports }) => reports.length))}::bigint[],
+        ${arrayText(steps.map(({ ends }) => String(ends)))}::boolean[],
+        ${arrayText(steps.map(({ events }) => events[0]?.seq ?? 0))}::bigint[],
+        string_to_array(${steps
+          .map(({ events }) => lines(events.map(({ event }) => JSON.stringify(event))))
+          .join(RUN_SEPARATOR)}, ${RUN_SEPARATOR}),
+        string_to_array(${lines(steps.map((step) => JSON.stringify(closedRows(step))))}, E'\\n')::json[],
+        string_to_array(${lines(
+          steps.map((step) => JSON.stringify(step.opened.map((opened) => openedRow(step, opened)))),
+        )}, E'\\n')::json[],
+        string_to_array(${lines(
+          steps.map(({ executionId, namespace, projection }) =>
+            projection === undefined
+              ? '{}'
+              : JSON.stringify(projectionRow({ executionId, namespace, item: projection })),
+          ),
+        )}, E'\\n')::json[],
+        string_to_array(${timed ? lines(steps.map(extrasOf)) : null}, E'\\n')::json[]
+      ) as r (workflow_id, namespace, reported, ends, first_seq, events, closed, opened, projection, extras)
+      order by workflow_id
+    ), locked as materialized (
+      select run.* from run cross join lateral (
+        select from workflow_executions w
+        where w.workflow_id = run.workflow_id and w.namespace = run.namespace and w.status = 'RUNNING'
+        for no key update skip locked
+      ) as w
+    ), good as materialized (
+      select locked.* from locked cross join lateral (
+        select count(*) as held from (
+          select from json_to_recordset(locked.closed) as r (scheduled_seq bigint, report_token uuid)
+          cross join lateral (
+            select from task_queue t
+            where t.workflow_id = locked.workflow_id and t.scheduled_seq = r.scheduled_seq
+              and t.lease_token = r.report_token and t.outcome is null
+            for update skip locked
+          ) as t
+        ) as held
+      ) as held
+      where held.held = locked.reported
+        and (not locked.ends or locked.reported = (
+          select count(*) from task_queue t where t.workflow_id = locked.workflow_id
+        ))
+    ), appended as (
+      insert into workflow_events (workflow_id, seq, namespace, data)
+      select good.workflow_id, good.first_seq + e.place - 1, good.namespace, e.data::json
+      from good cross join lateral unnest(string_to_array(good.events, E'\\n')) with ordinality as e (data, place)
+    ), projected as (
+      update workflow_executions w
+      set status = p.status, output = p.output, reason = p.reason, failed_task = p.failed_task,
+        updated_at = p.updated_at, ended_at = p.ended_at
+      from good cross join lateral json_to_record(good.projection) as p (
+        status text, output json, reason text, failed_task text, updated_at timestamptz, ended_at timestamptz
+      )
+      where p.status is not null and w.workflow_id = any(array[good.workflow_id])
+    ), removed as (
+      delete from task_queue t using (
+        select good.workflow_id, r.scheduled_seq, r.report_token
+        from good cross join lateral json_to_recordset(good.closed) as r (scheduled_seq bigint, report_token uuid)
+      ) as r
+      where t.workflow_id = any(array[r.workflow_id]) and t.scheduled_seq = r.scheduled_seq
+        and t.lease_token = r.report_token and t.outcome is null
+    ), closed as (
+      insert into task_executions (
+        workflow_id, ref, iteration, attempt, namespace, scheduled_seq, task_type, task_name, status, reason, worker_id,
+        scheduled_at, started_at, ended_at, report_hash
+      )
+      select
+        good.workflow_id, r.ref, r.iteration, r.attempt, good.namespace, r.scheduled_seq, r.task_type, r.task_name,
+        r.status, r.reason, r.worker_id, r.scheduled_at, r.started_at, r.ended_at,
+        case when r.report_token is not null then hash_record_extended(
+          row(r.report_token, r.report_status, r.report_reason, r.report_output::text), 0
+        ) end
+      from good cross join lateral json_to_recordset(good.closed) as r (
+        scheduled_seq bigint, ref text, iteration integer, attempt integer, task_type text, task_name text, status text,
+        reason text, worker_id text, scheduled_at timestamptz, started_at timestamptz, ended_at timestamptz,
+        report_token uuid, report_status text, report_reason text, report_output json
+      )
+    ), opened as (
+      insert into task_queue (
+        workflow_id, scheduled_seq, namespace, ref, iteration, attempt, family, task_type, task_name, queue, priority,
+        input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only,
+        lease_token, worker_id, lease_expires_at, started_at
+      )
+      select
+        good.workflow_id, r.scheduled_seq, good.namespace, r.ref, r.iteration, r.attempt, r.family, r.task_type,
+        r.task_name, r.queue, r.priority, r.input, r.visible_at, r.scheduled_at, r.heartbeat_ms, r.start_to_close_ms,
+        r.alert_only, lease.token, case when lease.token is not null then r.lease_worker end,
+        case when lease.token is not null
+          then clock_timestamp() + coalesce(r.lease_ms, r.heartbeat_ms) * interval '1 millisecond'
+        end,
+        case when lease.token is not null then clock_timestamp() end
+      from good cross join lateral json_to_recordset(good.opened) as r (
+        scheduled_seq bigint, ref text, iteration integer, attempt integer, family text, task_type text, task_name text,
+        queue text, priority integer, input json, visible_at timestamptz, scheduled_at timestamptz, heartbeat_ms bigint,
+        start_to_close_ms bigint, alert_only boolean, lease_token uuid, lease_worker text, lease_ms bigint
+      )
+      cross join lateral (
+        select case when r.lease_token is not null and not exists (
+          select from task_definitions d
+          where d.namespace = good.namespace and d.name = r.task_name and d.concurrent_exec_limit > 0
+        ) then r.lease_token end as token
+      ) as lease
+      where not exists (
+        select from task_executions closed
+        where closed.workflow_id = good.workflow_id and closed.ref = r.ref
+          and closed.iteration = r.iteration and closed.attempt = r.attempt
+        offset 0
+      )
+      returning workflow_id, scheduled_seq, lease_token, lease_expires_at, started_at
+    )${timed ? timedWrites : sql.fragment``}
+    select
+      clock_timestamp() as now,
+      (select coalesce(json_agg(workflow_id), '[]') from good) as stepped,
+      (
+        select coalesce(json_agg(json_build_object(
+          'id', workflow_id || '.' || scheduled_seq, 'token', lease_token,
+          'expires', (extract(epoch from lease_expires_at) * 1000)::bigint,
+          'started', (extract(epoch from started_at) * 1000)::bigint
+        )), '[]')
+        from opened where lease_token is not null
+      ) as leased,
+      -- An identity that was taken is no error of an insert that skips it: the division is.
+      1 / (case when (select count(*) from opened) = (select coalesce(sum(json_array_length(opened)), 0) from good)
+        then 1 else 0 end) as is_whole`);
+  return {
+    now: row.now,
+    stepped: new Set(row.stepped),
+    leased: leasedTasks(steps, row.leased),
+  };
+};
+
+const leasedTasks = (steps: readonly RunStep[], rows: readonly LeasedRow[]): readonly LeasedTask[] => {
+  if (rows.length === 0) return [];
+  const opened = new Map(
+    steps.flatMap((step) => step.opened.map((one) => [one.task.taskId as string, { step, ...one }] as const)),
+  );
+  return rows.flatMap((row) => {
+    const one = opened.get(row.id);
+    if (one?.lease === undefined) return [];
+    const { step, task, lease } = one;
+    return {
+      taskId: task.taskId,
+      executionId: step.executionId,
+      namespace: step.namespace,
+      ref: task.ref,
+      iteration: task.iteration,
+      attempt: task.attempt,
+      taskType: task.taskType,
+      taskName: task.taskName,
+      queue: task.queue,
+      priority: task.priority,
+      input: task.input,
+      leaseToken: lease.leaseToken,
+      leaseExpiresAt: row.expires as Instant,
+      scheduledAt: task.scheduledAt,
+      startedAt: row.started as Instant,
+      workerId: lease.workerId,
+    };
+  });
+};
+
+/**
+ * Takes runs one step further in one statement. It waits for nobody: runs and attempts that others hold are skipped, so no
+ * order of locks is needed. The fold may be old, and the snapshot older than the locks: an event at the same seq, or an
+ * attempt of the same identity, fails the whole statement (promises 6 and 11), and so nothing is ever written twice or in
+ * between. What fails for such a reason takes the longer road; a database that is away is the caller's to know.
+ */
+export const stepRuns = async (database: Database, steps: readonly RunStep[]): Promise<SteppedRuns> => {
+  if (steps.length === 0) return NOTHING;
+  try {
+    return await write(database, steps);
+  } catch (error) {
+    if (classifyFailure(error) === 'defect' || isContention(error)) return NOTHING;
+    throw error;
+  }
+};
+
+const isContention = (error: unknown): boolean =>
+  error instanceof Error && error.cause !== undefined && classifyFailure(error.cause) === 'contention';

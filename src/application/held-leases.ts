@@ -1,0 +1,40 @@
+import type { TaskId } from '../domain/kernel/brand.ts';
+import type { LeasedTask, TaskReport } from '../ports/engine-store.ts';
+
+/** Leases remembered per process; the oldest are forgotten first. */
+export const HELD_LEASES_MAX = 100_000;
+
+type HeldLease = Pick<LeasedTask, 'ref' | 'iteration' | 'attempt' | 'leaseToken' | 'workerId' | 'startedAt'>;
+
+/**
+ * The leases that this process gave out: who ran an attempt and since when, which the fact that ends it tells. Only a memory:
+ * whether a lease still holds is for the store to say, and a report of a lease that is not known here takes the longer road.
+ */
+export class HeldLeases {
+  private readonly leases = new Map<TaskId, HeldLease>();
+
+  remember(tasks: readonly LeasedTask[]): void {
+    for (const { taskId, ref, iteration, attempt, leaseToken, workerId, startedAt } of tasks) {
+      this.leases.delete(taskId);
+      this.leases.set(taskId, { ref, iteration, attempt, leaseToken, workerId, startedAt });
+    }
+    for (const oldest of this.leases.keys()) {
+      if (this.leases.size <= HELD_LEASES_MAX) break;
+      this.leases.delete(oldest);
+    }
+  }
+
+  /** The lease that a report speaks of. */
+  of({ taskId, leaseToken }: Pick<TaskReport, 'taskId' | 'leaseToken'>): HeldLease | undefined {
+    const lease = this.leases.get(taskId);
+    return lease?.leaseToken === leaseToken ? lease : undefined;
+  }
+
+  forget(taskId: TaskId): void {
+    this.leases.delete(taskId);
+  }
+
+  get size(): number {
+    return this.leases.size;
+  }
+}
