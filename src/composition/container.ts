@@ -156,6 +156,7 @@ const advanceRuns = (c: DependencyContainer): AdvanceRuns =>
     engine: c.resolve(TOKENS.engine),
     definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    schemas: c.resolve(TOKENS.schemas),
     cache: c.resolve(TOKENS.foldCache),
     held: c.resolve(TOKENS.heldLeases),
     polls: c.resolve(TOKENS.parkedPolls),
