@@ -90,7 +90,7 @@ export class OwedWork {
       opened: [...this.tasks.values()].map(({ item }) => opened(item, leaseOf(item))),
       armed: [...this.timers.values()].map(({ item }) => item),
       disarmed: this.untimed.map(({ item }) => item),
-      ends: this.ended.length > 0,
+      endsWork: this.ended.length > 0,
       messages: this.messages.map(({ item }) => item),
       ...(projection === undefined ? {} : { projection }),
     };

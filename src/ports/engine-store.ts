@@ -123,8 +123,8 @@ export type RunStep = Readonly<{
   opened: readonly OpenedTask[];
   armed: readonly ArmTimer[];
   disarmed: readonly CancelTimers[];
-  /** The run ends, and every timer of it goes. It must have no open attempt but the reported ones. */
-  ends: boolean;
+  /** What the run had open is over, and its timers so far go. It must have no open attempt but the reported ones. */
+  endsWork: boolean;
   projection?: ProjectExecution;
   messages: readonly PublishMessage[];
 }>;

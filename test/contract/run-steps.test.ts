@@ -55,7 +55,7 @@ const stepOf = (held: LeasedTask, overrides: Partial<RunStep> = {}): RunStep => 
   opened: [{ task: successor(held) }],
   armed: [],
   disarmed: [],
-  ends: false,
+  endsWork: false,
   messages: [],
   ...overrides,
 });
@@ -204,17 +204,29 @@ describe.each(harnesses)('a step of a run over $name', (harness) => {
     const { executionId, startedAt: at } = held;
     await givenTimer(open(), executionId, addMs(at, -1));
     const projection = { type: 'ProjectExecution', status: 'COMPLETED', at, output: { done: true } } as const;
-    expect(await isStepped(open(), stepOf(held, { opened: [], ends: true, projection }))).toBe(true);
+    expect(await isStepped(open(), stepOf(held, { opened: [], endsWork: true, projection }))).toBe(true);
     expect(await openTask(open(), executionId)).toBeUndefined();
     expect(await open().index.find(ALPHA, executionId)).toMatchObject({ status: 'COMPLETED', output: { done: true } });
     expect((await inTx(open().engine, (tx) => tx.fireTimers(10))).underLock).toEqual([]);
+  });
+
+  it('clears the timers of a run that turns back, and arms those of what it opens then', async () => {
+    const held = await givenStep(open());
+    const { executionId, startedAt: at } = held;
+    await givenTimer(open(), executionId, addMs(at, -1));
+    const next = successor(held);
+    const armed = [timerOf(next, 'SCHEDULE_TO_CLOSE', addMs(at, -1))];
+    expect(await isStepped(open(), stepOf(held, { opened: [{ task: next }], armed, endsWork: true }))).toBe(true);
+    const fired = await inTx(open().engine, (tx) => tx.fireTimers(10));
+    expect([fired.evaluated, fired.underLock]).toEqual([[executionId], []]);
+    expect((await outcomesOf(open(), executionId)).map(({ ref }) => ref)).toEqual(['next']);
   });
 
   it('does not end a run that has other open attempts, whose reports may have been accepted', async () => {
     const held = await givenStep(open());
     await givenTask(open(), held.executionId, { seq: 2, ref: 'other', queue: 'other' });
     const projection = { type: 'ProjectExecution', status: 'FAILED', at: held.startedAt } as const;
-    expect(await isStepped(open(), stepOf(held, { opened: [], ends: true, projection }))).toBe(false);
+    expect(await isStepped(open(), stepOf(held, { opened: [], endsWork: true, projection }))).toBe(false);
     expect(await settle(open(), reportOf(held))).toBe('settled');
   });
 

@@ -22,11 +22,11 @@ const owedOf =
   <T>(item: T): Owed<T> => ({ executionId, namespace, item });
 
 /** Whether the step is to be written at all: its run goes on, and its reports hold. */
-const holds = (state: MemoryState, { executionId, namespace, reports, ends }: RunStep): boolean => {
+const holds = (state: MemoryState, { executionId, namespace, reports, endsWork }: RunStep): boolean => {
   const run = state.tables.executions.get(executionId);
   if (run?.status !== 'RUNNING' || run.namespace !== namespace) return false;
   if (!reports.every((report) => heldTask(state, namespace, report) !== undefined)) return false;
-  return !ends || state.tables.openTasks.byRun.count(executionId) === reports.length;
+  return !endsWork || state.tables.openTasks.byRun.count(executionId) === reports.length;
 };
 
 /** Whether the step was decided from a fold that is as old as the log, and opens nothing that was opened before. */
@@ -60,12 +60,11 @@ const write = async (state: MemoryState, tx: EngineTx, step: RunStep): Promise<r
   close(state, step);
   await tx.enqueueTasks(step.opened.map(({ task }) => owed(task)));
   await tx.cancelTimers(step.disarmed.map(owed));
-  if (step.ends) {
+  if (step.endsWork) {
     for (const timer of [...state.tables.timers.byRun.in(step.executionId)])
       state.tables.timers.delete(timerKey(timer));
-  } else {
-    await tx.armTimers(step.armed.map(owed));
   }
+  await tx.armTimers(step.armed.map(owed));
   await tx.putMessages(step.messages.map(owed));
   return step.opened.flatMap((opened) => leaseOnTheWay(state, opened));
 };

@@ -52,8 +52,8 @@ const reportOf = (report: TaskReport | undefined) =>
       };
 
 /** Whether a step touches what few steps do: timers, messages, the timers of a run that ends. */
-const isTimed = ({ armed, disarmed, messages, ends }: RunStep): boolean =>
-  armed.length > 0 || disarmed.length > 0 || messages.length > 0 || ends;
+const isTimed = ({ armed, disarmed, messages, endsWork }: RunStep): boolean =>
+  armed.length > 0 || disarmed.length > 0 || messages.length > 0 || endsWork;
 
 const extrasOf = (step: RunStep) => {
   const owed = <T>(item: T): Owed<T> => ({ executionId: step.executionId, namespace: step.namespace, item });
@@ -77,11 +77,11 @@ const timedWrites = sql.fragment`, disarmed as (
         )
         order by good.workflow_id, r.ref collate "C", r.iteration, r.attempt
       ) as r
-      where not exists (select from good where good.workflow_id = r.workflow_id and good.ends)
+      where not exists (select from good where good.workflow_id = r.workflow_id and good.ends_work)
         and t.workflow_id = any(array[r.workflow_id])
         and t.ref = r.ref and t.iteration = r.iteration and t.attempt = r.attempt
     ), cleared as (
-      delete from timers t using (select workflow_id from good where ends order by workflow_id) as ended
+      delete from timers t using (select workflow_id from good where ends_work order by workflow_id) as ended
       where t.workflow_id = any(array[ended.workflow_id])
     ), armed as (
       insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
@@ -89,7 +89,6 @@ const timedWrites = sql.fragment`, disarmed as (
       from good cross join lateral json_to_recordset(good.extras -> 'armed') as r (
         ref text, iteration integer, attempt integer, purpose text, fire_at timestamptz, under_lock boolean
       )
-      where not good.ends
     ), sent as (
       insert into outbox_events (workflow_id, namespace, topic, dedup_key, ordering_key, payload)
       select good.workflow_id, good.namespace, r.topic, r.dedup_key, r.ordering_key, r.payload
@@ -109,7 +108,7 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
         ${arrayText(steps.map(({ executionId }) => executionId))}::uuid[],
         string_to_array(${lines(steps.map(({ namespace }) => namespace))}, E'\\n'),
         ${arrayText(steps.map(({ reports }) => reports.length))}::bigint[],
-        ${arrayText(steps.map(({ ends }) => String(ends)))}::boolean[],
+        ${arrayText(steps.map(({ endsWork }) => String(endsWork)))}::boolean[],
         ${arrayText(steps.map(({ events }) => events[0]?.seq ?? 0))}::bigint[],
         string_to_array(${steps
           .map(({ events }) => lines(events.map(({ event }) => JSON.stringify(event))))
@@ -126,7 +125,7 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
           ),
         )}, E'\\n')::json[],
         string_to_array(${timed ? lines(steps.map(extrasOf)) : null}, E'\\n')::json[]
-      ) as r (workflow_id, namespace, reported, ends, first_seq, events, closed, opened, projection, extras)
+      ) as r (workflow_id, namespace, reported, ends_work, first_seq, events, closed, opened, projection, extras)
       order by workflow_id
     ), locked as materialized (
       select run.* from run cross join lateral (
@@ -147,7 +146,7 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
         ) as held
       ) as held
       where held.held = locked.reported
-        and (not locked.ends or locked.reported = (
+        and (not locked.ends_work or locked.reported = (
           select count(*) from task_queue t where t.workflow_id = locked.workflow_id
         ))
     ), appended as (
