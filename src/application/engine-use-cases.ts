@@ -33,8 +33,8 @@ export const createExecutionUseCases = (parts: {
     pause: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Pause', by, ...withReason(reason) }),
     resume: (namespace, id, by, reason) =>
       control.request(namespace, id, { type: 'Resume', by, ...withReason(reason) }),
-    terminate: (namespace, id, by, reason) =>
-      control.request(namespace, id, { type: 'Terminate', by, ...withReason(reason) }),
+    terminate: (namespace, id, by, reason, triggerFailureWorkflow = false) =>
+      control.request(namespace, id, { type: 'Terminate', by, triggerFailureWorkflow, ...withReason(reason) }),
     retry: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Retry', by, ...withReason(reason) }),
     signal: (namespace, id, call, by) => control.signal(namespace, id, call, by),
     decide: (namespace, id) => control.decide(namespace, id),

@@ -1,25 +1,40 @@
-import type { Instant } from '../domain/kernel/brand.ts';
-import { isJsonObject } from '../domain/kernel/json.ts';
+import { z } from 'zod';
+import type { ExecutionId } from '../domain/kernel/brand.ts';
+import type { JsonObject } from '../domain/kernel/json.ts';
+import { failedWorkflowOf } from './failed-workflow.ts';
 import type { InternalHandler } from './message-handler.ts';
-import { runStartedBy, type StartInTransaction } from './start-in-transaction.ts';
+import type { StartInTransaction } from './start-in-transaction.ts';
 
-/** Starts the failure workflow of a run, once: its id follows from the end of the run that failed. */
+const failureMessage = z.object({
+  executionId: z.custom<ExecutionId>((id) => typeof id === 'string'),
+  name: z.string(),
+  version: z.number().optional(),
+  /** Of the end that it is about. */
+  seq: z.number(),
+  input: z.custom<JsonObject>((input) => typeof input === 'object' && input !== null),
+  correlationId: z.string().optional(),
+  taskToDomain: z.record(z.string(), z.string()).optional(),
+});
+
+/**
+ * Starts the failure workflow of a run, once: its id follows from the end of the run that failed. What that run did is told
+ * from its log up to that end, whatever has become of it since.
+ */
 export const failureWorkflowHandler = (starts: StartInTransaction): InternalHandler => ({
   kind: 'internal',
-  handle: async (tx, { namespace, executionId, dedupKey, payload }) => {
-    const { name, version, input, correlationId, at } = payload;
-    if (typeof name !== 'string' || !isJsonObject(input) || typeof at !== 'number') {
-      throw new Error('the message names no workflow');
-    }
+  handle: async (tx, { namespace, executionId: failedExecutionId, payload }) => {
+    const { seq, input, version, correlationId, taskToDomain, ...named } = failureMessage.parse(payload);
+    const logs = await tx.readEvents(new Map([[failedExecutionId, 0]]));
+    const failedWorkflow = failedWorkflowOf(failedExecutionId, (logs.get(failedExecutionId) ?? []).slice(0, seq));
     const started = await starts.start(tx, {
       namespace,
-      executionId: runStartedBy(at as Instant, executionId, dedupKey),
-      name,
-      input,
+      ...named,
+      input: { ...input, failedWorkflow },
       priority: 0,
-      failedExecutionId: executionId,
-      ...(typeof version === 'number' ? { version } : {}),
-      ...(typeof correlationId === 'string' ? { correlationId } : {}),
+      failedExecutionId,
+      ...(version === undefined ? {} : { version }),
+      ...(correlationId === undefined ? {} : { correlationId }),
+      ...(taskToDomain === undefined ? {} : { taskToDomain }),
     });
     if (!started.ok) throw new Error(`${started.error.code}: ${started.error.message}`);
     return started.value;

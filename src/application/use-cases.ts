@@ -159,7 +159,13 @@ export interface UseCases {
     ): Outcome<Page<ExecutionSummary>>;
     pause(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
     resume(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
-    terminate(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
+    terminate(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      by: string,
+      reason?: string,
+      triggerFailureWorkflow?: boolean,
+    ): Outcome<ExecutionSummary>;
     retry(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
     signal(
       namespace: Namespace,

@@ -4,6 +4,9 @@ import type { DefinitionProblem } from './definition-problem.ts';
 import { NAME_CHARS_MAX } from './limits.ts';
 import type { Dialect } from './workflow-definition.ts';
 
+/** A failure workflow whose name is an input of the run. */
+export const FAILURE_WORKFLOW_INPUT_FORM = '$workflow.input.';
+
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 const CONTROL = /\p{Cc}/u;
 /** What the engine itself appends to a reference inside a loop. */

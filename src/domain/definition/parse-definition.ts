@@ -6,7 +6,7 @@ import { childPath } from '../kernel/value-path.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { fieldsOf } from './document-fields.ts';
 import { INT32_MAX, LIST_ENTRIES_MAX, PROBLEMS_MAX } from './limits.ts';
-import { nameProblem } from './names.ts';
+import { FAILURE_WORKFLOW_INPUT_FORM, nameProblem } from './names.ts';
 import { readNodes, type TreeContext } from './parse-task-node.ts';
 import { documentSchema, readDocument } from './read-document.ts';
 import { withoutUndefined } from './without-undefined.ts';
@@ -15,8 +15,6 @@ import type { Dialect, WorkflowDefinition, WorkflowTimeoutPolicy } from './workf
 const SCHEMA_VERSION = 2;
 const TAG = /^[^:\s]+:.+$/;
 const FIRST_VERSION = 1;
-/** A failure workflow whose name is an input of the run. */
-const INPUT_FORM = '$workflow.input.';
 
 /** What each door fills in where nothing is said. */
 const DEFAULT_TIMEOUT_POLICY: Readonly<Record<Dialect, WorkflowTimeoutPolicy>> = {
@@ -77,7 +75,8 @@ const checkNames = (fields: WorkflowDocument, context: TreeContext): void => {
   const problem = nameProblem(fields.name, 'name', context.door);
   if (problem !== undefined) context.problems.push(problem);
   const failureWorkflow = fields.failureWorkflow ?? '';
-  if (failureWorkflow === '' || context.door === 'conductor' || failureWorkflow.startsWith(INPUT_FORM)) return;
+  if (failureWorkflow === '' || context.door === 'conductor' || failureWorkflow.startsWith(FAILURE_WORKFLOW_INPUT_FORM))
+    return;
   const failureProblem = nameProblem(failureWorkflow, 'failureWorkflow', context.door);
   if (failureProblem !== undefined) context.problems.push(failureProblem);
 };

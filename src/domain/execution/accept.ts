@@ -3,7 +3,8 @@ import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { endOf } from './compensate.ts';
-import type { WorkflowEvent } from './events.ts';
+import type { ExecutionClosed, WorkflowEvent } from './events.ts';
+import { withFailureWorkflow } from './failure-workflow.ts';
 import { isCompensating, isCompensation, reasonSoFar } from './fold-compensation.ts';
 import { closing, closingBySignal, type Judging } from './outcome.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
@@ -44,21 +45,18 @@ export const accept = (
     case 'Resume':
       return resume(state, request, now);
     case 'Terminate':
-      return ok([
-        {
-          type: 'ExecutionClosed',
-          at: now,
-          status: 'TERMINATED',
-          output: {},
-          by: request.by,
-          reason: terminationReason(state, request),
-        },
-      ]);
+      return ok([termination(state, request, now)]);
     case 'PassExecutionDeadline':
       return passDeadline(state, now);
     default:
       return request satisfies never;
   }
+};
+
+const termination = (state: ExecutionState, request: RequestOf<'Terminate'>, at: Instant): ExecutionClosed => {
+  const reason = terminationReason(state, request);
+  const end = { type: 'ExecutionClosed', at, status: 'TERMINATED', output: {}, by: request.by, reason } as const;
+  return withFailureWorkflow(state, end, request.triggerFailureWorkflow);
 };
 
 /** Terminated on its way back, the run tells also why it was on it, and how far it came. */

@@ -4,7 +4,8 @@ import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
 import type { Command, QueuedFamily } from './commands.ts';
 import { attemptTimers, executionTimer } from './deadlines.ts';
-import type { ExecutionClosed, TaskClosed, WorkflowEvent } from './events.ts';
+import type { ExecutionClosed, FailureWorkflowStart, TaskClosed, WorkflowEvent } from './events.ts';
+import { failureKey } from './failure-workflow.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { keyOf } from './task-key.ts';
 
@@ -120,30 +121,34 @@ const leavesWork = (state: ExecutionState): boolean => {
   return false;
 };
 
-/** Started once when a run fails or times out by itself, never for itself; terminating asks for none. */
 const failureWorkflow = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => {
-  const { definition } = state.plan;
-  const failed = event.status === 'FAILED' || event.status === 'TIMED_OUT';
-  if (!failed || definition.failureWorkflow === '' || state.started?.failedExecutionId !== undefined) return [];
+  if (event.failureWorkflow === undefined) return [];
   return [
     {
       type: 'PublishMessage',
       topic: 'start-failure-workflow',
-      dedupKey: `${state.executionId}/failure/${state.seq}`,
+      dedupKey: failureKey(state, state.seq),
       orderingKey: state.executionId,
-      payload: failurePayload(state, event),
+      payload: failurePayload(state, event, event.failureWorkflow),
     },
   ];
 };
 
-const failurePayload = (state: ExecutionState, event: ExecutionClosed): JsonObject => {
+const failurePayload = (
+  state: ExecutionState,
+  event: ExecutionClosed,
+  { name, version, executionId }: FailureWorkflowStart,
+): JsonObject => {
   const { definition } = state.plan;
+  const { correlationId, taskToDomain } = state.started ?? {};
   const failedTask = event.failedTask === undefined ? undefined : state.tasks.get(event.failedTask);
   return {
-    name: definition.failureWorkflow,
-    version: definition.failureWorkflowVersion ?? null,
-    correlationId: state.started?.correlationId ?? null,
-    at: event.at,
+    name,
+    executionId,
+    seq: state.seq,
+    ...(version === undefined ? {} : { version }),
+    ...(correlationId === undefined ? {} : { correlationId }),
+    ...(taskToDomain === undefined ? {} : { taskToDomain }),
     input: {
       ...state.started?.input,
       workflowId: state.executionId,

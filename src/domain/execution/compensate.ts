@@ -2,6 +2,7 @@ import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type Due, enter, type Look, takeBufferedSignal } from './entering.ts';
 import type { CompensationEnded, CompensationStarted, ExecutionClosed } from './events.ts';
+import { withFailureWorkflow } from './failure-workflow.ts';
 import { beingUndone } from './fold-compensation.ts';
 import type { ExecutionState, PendingEnd, TaskEntry } from './state.ts';
 import { keyAt } from './task-key.ts';
@@ -23,7 +24,8 @@ export const endOf = (
     ...(end.failedTask === undefined ? {} : { failedTask: end.failedTask }),
   };
   if (!mustCompensate(state, end)) {
-    return { type: 'ExecutionClosed', at: now, status, output: end.output ?? outputOf(), ...why };
+    const output = end.output ?? outputOf();
+    return withFailureWorkflow(state, { type: 'ExecutionClosed', at: now, status, output, ...why });
   }
   invariant(status === 'FAILED' || status === 'TIMED_OUT', `a run that is ${status} is not undone`);
   const output = end.output === undefined ? {} : { output: end.output };

@@ -183,6 +183,9 @@ export type CompensationEnded = Readonly<{
   reason?: string;
 }>;
 
+/** The run that an end starts: its id is derived from that end. */
+export type FailureWorkflowStart = Readonly<{ name: string; version?: number; executionId: ExecutionId }>;
+
 /** The run ended; every attempt and operator still open is CANCELED by this fact. */
 export type ExecutionClosed = Readonly<{
   type: 'ExecutionClosed';
@@ -192,6 +195,7 @@ export type ExecutionClosed = Readonly<{
   reason?: string;
   /** Wire ref of the task whose failure ended the run. */
   failedTask?: string;
+  failureWorkflow?: FailureWorkflowStart;
   by?: string;
 }>;
 

@@ -30,7 +30,8 @@ export type ExecutionRequest =
     }>
   | Readonly<{ type: 'Pause'; by: string; reason?: string }>
   | Readonly<{ type: 'Resume'; by: string; reason?: string }>
-  | Readonly<{ type: 'Terminate'; by: string; reason?: string }>
+  /** The failure workflow starts only where it is asked for: who ends a run may know that nothing has failed. */
+  | Readonly<{ type: 'Terminate'; by: string; reason?: string; triggerFailureWorkflow?: boolean }>
   | Readonly<{ type: 'Retry'; by: string; reason?: string }>
   | Readonly<{ type: 'PassExecutionDeadline' }>;
 

@@ -63,8 +63,18 @@ describe('the outbox', () => {
     const task = await leaseOne(at(0), 'composed_failed', { waitMs: 10_000 });
     await at(0).stopLoops();
     expect(await startedBy('composed')).toMatchObject([
-      { correlationId: 'c-composed', input: { order: 7, workflowId: id, failureStatus: 'FAILED' } },
+      {
+        correlationId: 'c-composed',
+        input: {
+          order: 7,
+          workflowId: id,
+          failureStatus: 'FAILED',
+          failedWorkflow: { workflowId: id, status: 'FAILED', tasks: [{ status: 'FAILED' }] },
+        },
+      },
     ]);
+    const failed = await at(0).index.find(NAMESPACE, id);
+    expect(failed?.output?.['conductor.failure_workflow']).toBe((await startedBy('composed'))[0]?.executionId);
     expect(await reportOne(at(0), task)).toBe('settled');
     await at(0).evaluateAll();
     expect(await countOf(cluster().observer, 'select count(*) from outbox_events')).toBe(0);

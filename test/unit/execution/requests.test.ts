@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { fork, join, loop, simple, switchOn, wait } from '../../support/builders.ts';
-import { Run, START } from '../../support/drive.ts';
+import { Run, type RunOptions, START } from '../../support/drive.ts';
 
 const codeOf = (rejection: { code: string } | undefined): string | undefined => rejection?.code;
 
@@ -130,30 +132,83 @@ describe('the deadline of a run', () => {
 });
 
 describe('a failure workflow', () => {
-  const failing = (status: 'FAILED' | 'TERMINATED', started = {}): Run => {
-    const run = new Run(
-      { tasks: [simple('a')], fields: { failureWorkflow: 'undo' } },
-      { input: { order: 7 }, started },
+  const given = (options: RunOptions = {}, fields: JsonObject = {}): Run =>
+    new Run(
+      { tasks: [simple('a')], fields: { failureWorkflow: 'undo', ...fields } },
+      { input: { order: 7 }, ...options },
     );
-    return status === 'FAILED' ? run.failForGood('a', 'no') : run.terminate();
-  };
-  const asked = (run: Run) => run.published.filter(({ type }) => type === 'PublishMessage');
+  const asked = (run: Run) => run.published.filter((command) => command.type === 'PublishMessage');
+  const started = (run: Run) => run.eventsOf('ExecutionClosed').at(-1)?.failureWorkflow;
 
   it('is asked for once when the run fails by itself, with what it has to know', () => {
-    const run = failing('FAILED');
+    const run = given(
+      {
+        started: { correlationId: 'c', taskToDomain: { a: 'eu' } },
+      },
+      { failureWorkflowVersion: 3 },
+    ).failForGood('a', 'no');
     expect(asked(run)).toMatchObject([
       {
         topic: 'start-failure-workflow',
         payload: {
           name: 'undo',
-          input: { order: 7, failureStatus: 'FAILED', workflowType: 'flow', reason: run.reason },
+          version: 3,
+          executionId: started(run)?.executionId,
+          seq: run.log.length,
+          correlationId: 'c',
+          taskToDomain: { a: 'eu' },
+          input: {
+            order: 7,
+            workflowId: run.state.executionId,
+            failureStatus: 'FAILED',
+            failureTaskId: run.seen('a').taskId,
+            workflowType: 'flow',
+            workflowVersion: 1,
+            reason: run.reason,
+          },
         },
       },
     ]);
   });
 
-  it('is not asked for when the run was terminated, or is a failure workflow itself', () => {
-    expect(asked(failing('TERMINATED'))).toEqual([]);
-    expect(asked(failing('FAILED', { failedExecutionId: '01890000-0000-7000-8000-000000000009' }))).toEqual([]);
+  it('is told in the output of the run by its id, which is derived from the end', () => {
+    const ids = [given().failForGood('a'), given().failForGood('a')].map(
+      (run) => run.output['conductor.failure_workflow'],
+    );
+    expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(ids[0]).toBe(ids[1]);
+    const again = given().failForGood('a').retry().failForGood('a');
+    expect(again.output['conductor.failure_workflow']).not.toBe(ids[0]);
+    expect(asked(again)).toHaveLength(2);
+  });
+
+  it('is started when the run times out', () => {
+    const run = given({}, { timeoutSeconds: 60 }).advance(60_000);
+    expect([run.status, asked(run).length]).toEqual(['TIMED_OUT', 1]);
+  });
+
+  it('may be named by an input of the run; where that names none, there is none', () => {
+    const dynamic = { failureWorkflow: '$workflow.input.onFailure' };
+    const named = given({ input: { onFailure: 'cry' } }, dynamic).failForGood('a');
+    expect(started(named)?.name).toBe('cry');
+    for (const onFailure of ['', null, 7]) {
+      const run = given({ input: { onFailure } }, dynamic).failForGood('a');
+      expect([started(run), run.output]).toEqual([undefined, {}]);
+    }
+    expect(started(given({}, dynamic).failForGood('a'))).toBeUndefined();
+  });
+
+  it('is not asked for when the run was terminated, unless who terminates it asks for it', () => {
+    expect(asked(given().terminate())).toEqual([]);
+    const run = given();
+    expect(run.request({ type: 'Terminate', by: 'x', triggerFailureWorkflow: true })).toBeUndefined();
+    expect(asked(run)).toMatchObject([{ payload: { input: { failureStatus: 'TERMINATED', failureTaskId: null } } }]);
+  });
+
+  it('is not asked for when the run completes, names none, or is a failure workflow itself', () => {
+    expect(asked(given().complete('a'))).toEqual([]);
+    expect(asked(given({}, { failureWorkflow: '' }).failForGood('a'))).toEqual([]);
+    const itself = given({ started: { failedExecutionId: '01890000-0000-7000-8000-000000000009' as ExecutionId } });
+    expect(asked(itself.failForGood('a'))).toEqual([]);
   });
 });

@@ -12,16 +12,16 @@ import {
   type SignalAnswerBody,
   signalAnswer,
   signalRequest,
+  terminateRequest,
 } from '../schemas/executions.ts';
 import { summaryOf } from '../wire/execution-wire.ts';
 import { executionIdOf } from './execution-routes.ts';
 
-type Action = 'pause' | 'resume' | 'terminate' | 'retry';
+type Action = 'pause' | 'resume' | 'retry';
 
 const SUMMARIES: Readonly<Record<Action, string>> = {
   pause: 'Pause a run: leased work may report, nothing new is scheduled.',
   resume: 'Resume a paused run.',
-  terminate: 'End a run now and cancel what is open.',
   retry: 'Reopen a failed run at its failed tasks.',
 };
 
@@ -44,6 +44,29 @@ const controlRoute = (action: Action): Route =>
       return summary.ok ? ok(json<ExecutionSummaryBody>(200, summaryOf(summary.value))) : summary;
     },
   });
+
+const terminate = namespaceRoute({
+  method: 'POST',
+  path: '/executions/:id/terminate',
+  summary: 'End a run now and cancel what is open.',
+  scope: 'executions:control',
+  body: terminateRequest,
+  bodyOptional: true,
+  replies: { 200: executionSummary },
+  handle: async ({ useCases, namespace, params, principal, body }) => {
+    const id = executionIdOf(params.id);
+    if (!id.ok) return id;
+    const { reason, triggerFailureWorkflow } = body;
+    const summary = await useCases.executions.terminate(
+      namespace,
+      id.value,
+      principal.id,
+      reason,
+      triggerFailureWorkflow,
+    );
+    return summary.ok ? ok(json<ExecutionSummaryBody>(200, summaryOf(summary.value))) : summary;
+  },
+});
 
 const signal = namespaceRoute({
   method: 'POST',
@@ -87,7 +110,7 @@ const decide = namespaceRoute({
 export const controlRoutes: readonly Route[] = [
   controlRoute('pause'),
   controlRoute('resume'),
-  controlRoute('terminate'),
+  terminate,
   controlRoute('retry'),
   signal,
   decide,

@@ -227,6 +227,12 @@ export type ExecutionPageBody = z.output<typeof executionPage>;
 export const controlRequest = z.strictObject({ reason: reasonText.optional() });
 export type ControlBody = z.input<typeof controlRequest>;
 
+export const terminateRequest = controlRequest.extend({
+  /** Starts the failure workflow of the definition too, with the failureStatus TERMINATED. */
+  triggerFailureWorkflow: z.boolean().default(false),
+});
+export type TerminateBody = z.input<typeof terminateRequest>;
+
 export const signalRequest = z.strictObject({
   /** Absent: the first blocked WAIT or YIELD. */
   taskRef: nameText.optional(),

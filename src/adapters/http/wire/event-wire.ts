@@ -1,4 +1,4 @@
-import type { SequencedEvent, WorkflowEvent } from '../../../domain/execution/events.ts';
+import type { FailureWorkflowStart, SequencedEvent, WorkflowEvent } from '../../../domain/execution/events.ts';
 import type { Instant } from '../../../domain/kernel/brand.ts';
 import type { HistoryEventBody } from '../schemas/executions.ts';
 import { isoText } from './instant-wire.ts';
@@ -21,11 +21,14 @@ const WIRE_NAMES: Readonly<Record<string, string>> = { ref: 'taskRef', failedExe
 const fieldOf = (name: string, value: unknown): unknown => {
   if (Object.hasOwn(INSTANT_FIELDS, name)) return isoText(value as Instant);
   if (name === 'disposition') return dispositionOf(value as { kind: string; visibleAt?: Instant });
+  if (name === 'failureWorkflow') return startedRunOf(value as FailureWorkflowStart);
   return name === 'parent' ? parentOf(value as { executionId: string; ref: string }) : value;
 };
 
 const dispositionOf = ({ visibleAt, ...rest }: { kind: string; visibleAt?: Instant }) =>
   visibleAt === undefined ? rest : { ...rest, visibleAt: isoText(visibleAt) };
+
+const startedRunOf = ({ executionId, ...rest }: FailureWorkflowStart) => ({ workflowId: executionId, ...rest });
 
 /** The run that started this one, in wire names. */
 export const parentOf = <P extends { executionId: string; ref: string }>({ executionId, ref, ...rest }: P) => ({
