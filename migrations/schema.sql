@@ -60,6 +60,17 @@ create table idempotency_keys (
   constraint idempotency_keys_pkey PRIMARY KEY (namespace, key)
 );
 
+create table internal_events (
+  namespace text collate "C" not null,
+  sink text collate "C" not null,
+  id bigint not null generated always as identity,
+  workflow_id uuid not null,
+  message_id text collate "C" not null,
+  payload json not null,
+  recorded_at timestamp with time zone not null default clock_timestamp(),
+  constraint internal_events_pkey PRIMARY KEY (namespace, sink, id)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+
 create table namespaces (
   namespace text collate "C" not null,
   created_at timestamp with time zone not null default clock_timestamp(),
@@ -82,6 +93,7 @@ create table outbox_events (
   constraint outbox_events_dedup UNIQUE (workflow_id, dedup_key),
   constraint outbox_events_pkey PRIMARY KEY (id)
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX outbox_events_dead ON public.outbox_events USING btree (namespace, id) WHERE (dead_at IS NOT NULL);
 CREATE INDEX outbox_events_due ON public.outbox_events USING btree (available_at, id) WHERE (dead_at IS NULL);
 CREATE INDEX outbox_events_in_order ON public.outbox_events USING btree (namespace, ordering_key, id) WHERE (dead_at IS NULL);
 
@@ -91,6 +103,13 @@ create table schema_migrations (
   checksum text not null,
   applied_at timestamp with time zone not null default clock_timestamp(),
   constraint schema_migrations_pkey PRIMARY KEY (version)
+);
+
+create table server_keys (
+  purpose text collate "C" not null,
+  secret text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint server_keys_pkey PRIMARY KEY (purpose)
 );
 
 create table task_definitions (
@@ -183,6 +202,7 @@ create table task_queue (
 CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
 CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'worker'::text));
 CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
+CREATE INDEX task_queue_webhooks ON public.task_queue USING btree (namespace, workflow_id, scheduled_seq) WHERE (task_type = 'WAIT_FOR_WEBHOOK'::text);
 
 create table timers (
   workflow_id uuid not null,

@@ -8,10 +8,15 @@ import type { FindViolation } from '../domain/execution/schema-check.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ExecutionState } from '../domain/execution/state.ts';
 import type { Instant, Namespace } from '../domain/kernel/brand.ts';
+import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
 import type { DefinitionReads } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 
-export type DecisionDeps = Readonly<{ evaluateScript: EvaluateScript; schemas: SchemaValidator }>;
+export type DecisionDeps = Readonly<{
+  evaluateScript: EvaluateScript;
+  schemas: SchemaValidator;
+  callbackToken: DecisionEnvironment['callbackToken'];
+}>;
 
 /** What one run made of the facts and requests it was given. */
 export type DecidedExecution = Readonly<{
@@ -54,6 +59,7 @@ export const decideExecution = async (
     evaluateScript,
     findViolation,
     taskDefinition: (name: string) => loaded.get(name),
+    callbackToken: deps.callbackToken,
   };
   let decision = decideOwned(state, environment, now);
   collect(decision);

@@ -1,5 +1,4 @@
 import { SYSTEM_QUEUE } from '../domain/execution/queues.ts';
-import type { ReportStatus } from '../domain/execution/statuses.ts';
 import { fnv1a32 } from '../domain/kernel/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/kernel/json.ts';
 import type { Result } from '../domain/kernel/result.ts';
@@ -10,6 +9,7 @@ import type { TaskSandbox, TaskScriptProblem } from '../ports/script-sandbox.ts'
 import type { HeldLeases } from './held-leases.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import type { ReportTasks } from './report-tasks.ts';
+import type { Finished, TasksOfOtherRuns } from './tasks-of-other-runs.ts';
 
 export type SystemTaskDeps = Readonly<{
   engine: EngineStore;
@@ -17,6 +17,7 @@ export type SystemTaskDeps = Readonly<{
   release: ReleaseLeases;
   held: HeldLeases;
   sandbox: TaskSandbox;
+  others: TasksOfOtherRuns;
   ids: Ids;
   clock: Clock;
   workerId: string;
@@ -28,9 +29,7 @@ const SCRIPT_TIMEOUT_MS = 4_000;
 /** Above what a whole batch can take on a single thread, so that no lease ends while its script still runs. */
 const SYSTEM_LEASE_MS = SYSTEM_BATCH_MAX * SCRIPT_TIMEOUT_MS + 10_000;
 
-type Finished = Readonly<{ status: ReportStatus; output: JsonObject; reason?: string }>;
-
-/** Runs INLINE, LAMBDA and JSON_JQ_TRANSFORM beside the passes: leased, fenced and reported like any worker's task. */
+/** Runs the tasks that the server does itself beside the passes: leased, fenced and reported like any worker's task. */
 export class RunSystemTasks {
   private readonly deps: SystemTaskDeps;
 
@@ -72,6 +71,12 @@ export class RunSystemTasks {
         return this.script(task, input, input.scriptExpression);
       case 'JSON_JQ_TRANSFORM':
         return this.jq(input);
+      case 'GET_WORKFLOW':
+        return this.deps.others.getWorkflow(task, input);
+      case 'TERMINATE_WORKFLOW':
+        return this.deps.others.terminateWorkflow(task, input);
+      case 'UPDATE_TASK':
+        return this.deps.others.updateTask(task, input);
       default:
         return terminal(`This version runs no system task of type ${task.taskType}.`);
     }

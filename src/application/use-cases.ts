@@ -28,7 +28,9 @@ import type {
   QueueDepth,
   WorkerSeen,
 } from '../ports/execution-index.ts';
+import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
 import type { ApplicationError } from './application-error.ts';
+import type { Callback } from './receive-callbacks.ts';
 
 export type Outcome<T> = Promise<Result<T, ApplicationError>>;
 
@@ -96,6 +98,13 @@ export type SignalCall = Readonly<{
   ref?: string;
   status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
   output: JsonObject;
+}>;
+
+/** How a person, a callback or another run ends a task that nobody leases. */
+export type CompleteTaskCall = Readonly<{
+  status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
+  output: JsonObject;
+  reason?: string;
 }>;
 
 export type StreamItem =
@@ -203,6 +212,26 @@ export interface UseCases {
     queues(namespace: Namespace): Outcome<readonly QueueDepth[]>;
     queue(namespace: Namespace, queue: string): Outcome<QueueDepth>;
     workers(namespace: Namespace): Outcome<readonly WorkerSeen[]>;
+  };
+  readonly doors: {
+    /** Ends a waiting task; the same call again is answered like the first. */
+    completeTask(namespace: Namespace, taskId: TaskId, call: CompleteTaskCall, by: string): Outcome<ExecutionSummary>;
+    sendMessage(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      payload: JsonObject,
+      by: string,
+    ): Outcome<Readonly<{ messageId: string }>>;
+    /** False for every cause of refusal alike. */
+    callback(call: Callback): Promise<boolean>;
+    /** How many waiting tasks the payload ended. */
+    webhook(namespace: Namespace, webhook: string, payload: JsonValue): Promise<number>;
+  };
+  readonly outbox: {
+    deadLetters(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<DeadLetter>>;
+    redrive(namespace: Namespace, id: string): Outcome<null>;
+    deleteDeadLetter(namespace: Namespace, id: string): Outcome<null>;
+    internalEvents(namespace: Namespace, sink: string, limit: number, cursor?: string): Outcome<Page<InternalEvent>>;
   };
   readonly access: {
     /** The key in clear is in this answer and nowhere else. */

@@ -3,6 +3,7 @@ import { type DependencyContainer, type InjectionToken, instanceCachingFactory, 
 import { sha256 } from '../adapters/hash/sha256.ts';
 import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
+import { createCallbackSeal } from '../adapters/keys/hmac-callback-seal.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { createAccessUseCases } from '../application/access/access-use-cases.ts';
 import { AdvanceRuns } from '../application/advance-runs.ts';
@@ -16,14 +17,18 @@ import { Evaluator } from '../application/evaluate-executions.ts';
 import { FoldCache } from '../application/fold-cache.ts';
 import { HeldLeases } from '../application/held-leases.ts';
 import { LeaseTasks } from '../application/lease-tasks.ts';
+import { createOutboxUseCases } from '../application/outbox-use-cases.ts';
 import { ParkedPolls } from '../application/parked-polls.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
+import { ReceiveCallbacks } from '../application/receive-callbacks.ts';
 import { ReleaseLeases } from '../application/release-leases.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
 import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { StoreClock } from '../application/store-clock.ts';
 import { FollowExecution } from '../application/stream-execution.ts';
+import { TaskDoors } from '../application/task-doors.ts';
+import type { UseCases } from '../application/use-cases.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -48,6 +53,8 @@ export type Foundations = Readonly<{
   wake: WakeSignal;
   steering: SteeringSandbox;
   sandbox: TaskSandbox;
+  /** Of this database: what its callbacks are sealed with. */
+  callbackKey: string;
   foldCacheBytesMax: number;
   /** Whether reports take the short road: a process that decides nothing else decides nothing there either. */
   stepsOnReport: boolean;
@@ -89,7 +96,21 @@ export const compose = (foundations: Foundations): DependencyContainer => {
         c.resolve(TOKENS.advance),
       ),
   );
+  single(TOKENS.callbacks, () => createCallbackSeal(foundations.callbackKey));
   single(TOKENS.control, controlExecution);
+  single(
+    TOKENS.queries,
+    (c) => new QueryExecutions(c.resolve(TOKENS.index), c.resolve(TOKENS.plans), c.resolve(TOKENS.definitions)),
+  );
+  single(
+    TOKENS.doors,
+    (c) =>
+      new TaskDoors({
+        engine: c.resolve(TOKENS.engine),
+        control: c.resolve(TOKENS.control),
+        ids: c.resolve(TOKENS.ids),
+      }),
+  );
   single(TOKENS.useCases, useCases);
   return container;
 };
@@ -114,6 +135,7 @@ const evaluator = (c: DependencyContainer): Evaluator => {
     engine: c.resolve(TOKENS.engine),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     schemas: c.resolve(TOKENS.schemas),
+    callbackToken: c.resolve(TOKENS.callbacks).token,
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
     wake: c.resolve(TOKENS.wake),
@@ -127,6 +149,7 @@ const evaluator = (c: DependencyContainer): Evaluator => {
 const startInTransaction = (c: DependencyContainer): StartInTransaction =>
   new StartInTransaction({
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    callbackToken: c.resolve(TOKENS.callbacks).token,
     resolveBundle: c.resolve(TOKENS.resolveBundle),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
@@ -140,6 +163,7 @@ const startWorkflow = (c: DependencyContainer): StartWorkflow =>
     engine: c.resolve(TOKENS.engine),
     definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    callbackToken: c.resolve(TOKENS.callbacks).token,
     resolveBundle: c.resolve(TOKENS.resolveBundle),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
@@ -156,6 +180,7 @@ const advanceRuns = (c: DependencyContainer): AdvanceRuns =>
     engine: c.resolve(TOKENS.engine),
     definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    callbackToken: c.resolve(TOKENS.callbacks).token,
     schemas: c.resolve(TOKENS.schemas),
     cache: c.resolve(TOKENS.foldCache),
     held: c.resolve(TOKENS.heldLeases),
@@ -183,14 +208,32 @@ const controlExecution = (c: DependencyContainer): ControlExecution =>
     index: c.resolve(TOKENS.index),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     schemas: c.resolve(TOKENS.schemas),
+    callbackToken: c.resolve(TOKENS.callbacks).token,
     evaluator: c.resolve(TOKENS.evaluator),
     plans: c.resolve(TOKENS.plans),
     wake: c.resolve(TOKENS.wake),
   });
 
+const doors = (c: DependencyContainer): UseCases['doors'] => {
+  const tasks = c.resolve(TOKENS.doors);
+  const callbacks = new ReceiveCallbacks({
+    engine: c.resolve(TOKENS.engine),
+    index: c.resolve(TOKENS.index),
+    doors: tasks,
+    seal: c.resolve(TOKENS.callbacks),
+    clock: c.resolve(TOKENS.clock),
+  });
+  return {
+    completeTask: (namespace, taskId, call, by) => tasks.complete(namespace, taskId, call, by),
+    sendMessage: (namespace, executionId, payload, by) => tasks.sendMessage(namespace, executionId, payload, by),
+    callback: (call) => callbacks.callback(call),
+    webhook: (namespace, webhook, payload) => callbacks.webhook(namespace, webhook, payload),
+  };
+};
+
 const useCases = (c: DependencyContainer) => {
   const index = c.resolve(TOKENS.index);
-  const queries = new QueryExecutions(index, c.resolve(TOKENS.plans), c.resolve(TOKENS.definitions));
+  const queries = c.resolve(TOKENS.queries);
   const health = c.resolve(TOKENS.health);
   const steering = c.resolve(TOKENS.steering);
   return {
@@ -213,6 +256,8 @@ const useCases = (c: DependencyContainer) => {
       workers: c.resolve(TOKENS.workers),
       index,
     }),
+    doors: doors(c),
+    outbox: createOutboxUseCases(c.resolve(TOKENS.engine), index, c.resolve(TOKENS.wake)),
     access: createAccessUseCases({
       access: c.resolve(TOKENS.access),
       ids: c.resolve(TOKENS.ids),

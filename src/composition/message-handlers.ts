@@ -1,13 +1,15 @@
 import type { DependencyContainer } from 'tsyringe';
 import { failureWorkflowHandler } from '../application/failure-workflow.ts';
+import { internalSinkHandler } from '../application/internal-sink.ts';
 import type { MessageHandler } from '../application/message-handler.ts';
-import type { OutboxTopic } from '../domain/execution/commands.ts';
+import type { BrokerTopic, OutboxTopic } from '../domain/execution/commands.ts';
 import { TOKENS } from './tokens.ts';
 
-/** Who deals with which message. Total: a topic without a handler does not compile. */
+/** Who deals with which message. Total: a topic that is not for a broker does not compile without a handler. */
 export const messageHandlers = (c: DependencyContainer): ReadonlyMap<string, MessageHandler> => {
-  const handlers: Readonly<Record<OutboxTopic, MessageHandler>> = {
+  const handlers: Readonly<Record<Exclude<OutboxTopic, BrokerTopic>, MessageHandler>> = {
     'start-failure-workflow': failureWorkflowHandler(c.resolve(TOKENS.startInTransaction)),
+    'event/internal': internalSinkHandler,
   };
   return new Map(Object.entries(handlers));
 };

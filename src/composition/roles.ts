@@ -6,6 +6,7 @@ import { Loop } from '../application/loop.ts';
 import { RelayOutbox } from '../application/relay-outbox.ts';
 import { RunSystemTasks } from '../application/run-system-tasks.ts';
 import { STUCK_IDLE_MS, SweepStuck } from '../application/sweep-stuck.ts';
+import { TasksOfOtherRuns } from '../application/tasks-of-other-runs.ts';
 import { WakePolls } from '../application/wake-polls.ts';
 import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
 import { SYSTEM_TOPIC } from '../ports/wake-signal.ts';
@@ -123,6 +124,11 @@ const systemTasksLoop = (c: DependencyContainer): Loop => {
     release: c.resolve(TOKENS.release),
     held: c.resolve(TOKENS.heldLeases),
     sandbox: c.resolve(TOKENS.sandbox),
+    others: new TasksOfOtherRuns({
+      control: c.resolve(TOKENS.control),
+      queries: c.resolve(TOKENS.queries),
+      doors: c.resolve(TOKENS.doors),
+    }),
     ids: c.resolve(TOKENS.ids),
     clock: c.resolve(TOKENS.clock),
     workerId: `rondo@${hostname()}/${process.pid}`,

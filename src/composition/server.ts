@@ -9,6 +9,7 @@ import { createPostgresStores } from '../adapters/postgres/stores.ts';
 import { createWakeHints } from '../adapters/postgres/wake-hints.ts';
 import { createSteeringSandbox } from '../adapters/sandbox/steering-sandbox.ts';
 import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
+import { callbackKeyOf } from './callback-key.ts';
 import type { Config } from './config.ts';
 import { compose } from './container.ts';
 import type { Log } from './log.ts';
@@ -52,6 +53,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     wake,
     steering: await createSteeringSandbox(),
     sandbox,
+    callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: config.foldCacheBytesMax,
     stepsOnReport: config.roles.has('decider'),
   });

@@ -9,15 +9,18 @@ import type { FoldCache } from '../application/fold-cache.ts';
 import type { HeldLeases } from '../application/held-leases.ts';
 import type { LeaseTasks } from '../application/lease-tasks.ts';
 import type { ParkedPolls } from '../application/parked-polls.ts';
+import type { QueryExecutions } from '../application/query-executions.ts';
 import type { ReleaseLeases } from '../application/release-leases.ts';
 import type { ReportTasks } from '../application/report-tasks.ts';
 import type { StartInTransaction } from '../application/start-in-transaction.ts';
 import type { StartWorkflow } from '../application/start-workflow.ts';
 import type { StoreClock } from '../application/store-clock.ts';
+import type { TaskDoors } from '../application/task-doors.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import type { WorkerRegistry } from '../application/worker-registry.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { AccessStore } from '../ports/access-store.ts';
+import type { CallbackSeal } from '../ports/callback-seal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
@@ -62,5 +65,8 @@ export const TOKENS = {
   leases: token<LeaseTasks>('leases'),
   reports: token<ReportTasks>('reports'),
   control: token<ControlExecution>('control'),
+  queries: token<QueryExecutions>('queries'),
+  doors: token<TaskDoors>('doors'),
+  callbacks: token<CallbackSeal>('callbacks'),
   useCases: token<UseCases>('useCases'),
 } as const;

@@ -27,4 +27,6 @@ export interface AccessStore {
   /** False when there is no such key in the namespace. */
   revokeApiKey(namespace: Namespace, id: string): Promise<boolean>;
   touchApiKey(id: string): Promise<void>;
+  /** The key that all servers over this database have for the purpose: the first one that any of them offers stays. */
+  keepServerKey(purpose: string, fresh: string): Promise<string>;
 }

@@ -1,5 +1,5 @@
 import type { Command, QueuedFamily, TimerPurpose } from '../domain/execution/commands.ts';
-import type { SequencedEvent, TaskSlot } from '../domain/execution/events.ts';
+import type { SequencedEvent, TaskSlot, WorkflowEvent } from '../domain/execution/events.ts';
 import type { TaskOutcome } from '../domain/execution/requests.ts';
 import type { ExecutionStatus, ReportStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
@@ -167,6 +167,14 @@ export type WaitingOutcome = Readonly<{
   by?: string;
 }>;
 
+export type NewInternalEvent = Readonly<{
+  namespace: Namespace;
+  executionId: ExecutionId;
+  sink: string;
+  messageId: string;
+  payload: JsonObject;
+}>;
+
 export type DeliveryFailure = Readonly<{ id: string; reason: string; retryAfterMs: number; dead: boolean }>;
 
 export type DueTimer = Readonly<TaskSlot & { executionId: ExecutionId; attempt: number; purpose: TimerPurpose }>;
@@ -305,6 +313,14 @@ export interface EngineTx extends DefinitionReads, Pick<DefinitionStore, 'putBun
   /** Returns how many of them were still there: what another has delivered meanwhile is gone. */
   markDelivered(ids: readonly string[]): Promise<number>;
   markFailed(failures: readonly DeliveryFailure[]): Promise<void>;
+  /**
+   * Makes dead letters deliverable again, as if never tried, each at its old place in the order of its key. Returns how many
+   * of them the namespace had.
+   */
+  redriveDeadLetters(namespace: Namespace, ids: readonly string[]): Promise<number>;
+  deleteDeadLetters(namespace: Namespace, ids: readonly string[]): Promise<number>;
+  /** Keeps what was sent to the internal sink; of each sink the newest `keepMax`. */
+  recordInternalEvent(event: NewInternalEvent, keepMax: number): Promise<void>;
 }
 
 /** The only door to the writes, and the reads that decide nothing. */
@@ -331,6 +347,11 @@ export interface EngineStore {
   stepRuns(steps: readonly RunStep[]): Promise<SteppedRuns>;
   now(): Promise<Instant>;
   findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
+  /** One fact by its place in the log, whoever's it is: for callers that prove by other means that they may know it. */
+  findEvent(
+    executionId: ExecutionId,
+    seq: number,
+  ): Promise<Readonly<{ namespace: Namespace; event: WorkflowEvent }> | undefined>;
   findHead(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionHead | undefined>;
   /** Milliseconds until the next decide row, lease expiry or timer is due; undefined when none is. Loops sleep by it. */
   nextDueInMs(): Promise<Readonly<{ evaluation?: number; timer?: number; lease?: number; message?: number }>>;

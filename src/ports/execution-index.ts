@@ -1,8 +1,9 @@
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ExecutionStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace, TaskId } from '../domain/kernel/brand.ts';
-import type { JsonObject } from '../domain/kernel/json.ts';
+import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { LogLine, OpenTaskRow } from './engine-store.ts';
+import type { OutboxIndex } from './outbox-index.ts';
 
 /** One run as lists show it. */
 export type ExecutionSummary = Readonly<{
@@ -60,8 +61,11 @@ export type QueueDepth = Readonly<{
 
 export type WorkerSeen = Readonly<{ queue: string; workerId: string; lastPollAt: Instant }>;
 
+/** A task that is open for a payload at a webhook. */
+export type WebhookWait = Readonly<{ taskId: TaskId; input: JsonValue }>;
+
 /** The reads of runs. Each filters by namespace itself; nothing decides from them. */
-export interface ExecutionIndex {
+export interface ExecutionIndex extends OutboxIndex {
   find(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionRow | undefined>;
   search(
     namespace: Namespace,
@@ -83,5 +87,10 @@ export interface ExecutionIndex {
     taskId: TaskId,
     page: Readonly<{ after: number; limit: number }>,
   ): Promise<readonly (LogLine & Readonly<{ id: number }>)[]>;
+  /** Open WAIT_FOR_WEBHOOK tasks without an outcome, in an order of their own, those after the given one. */
+  webhookWaits(
+    namespace: Namespace,
+    page: Readonly<{ limit: number; after?: TaskId }>,
+  ): Promise<readonly WebhookWait[]>;
   queues(namespace: Namespace): Promise<readonly QueueDepth[]>;
 }

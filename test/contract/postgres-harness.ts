@@ -32,6 +32,8 @@ const TABLES = [
   'timers',
   'outbox_events',
   'idempotency_keys',
+  'server_keys',
+  'internal_events',
 ];
 
 const advance = async (client: pg.Client, ms: number): Promise<void> => {

@@ -21,6 +21,13 @@ export const noop = (ref: string, fields: JsonObject = {}): Step => step('NOOP',
 export const wait = (ref: string, inputParameters: JsonObject = {}, fields: JsonObject = {}): Step =>
   step('WAIT', ref, { inputParameters, ...fields });
 export const yieldStep = (ref: string): Step => step('YIELD', ref, {});
+export const human = (ref: string, fields: JsonObject = {}): Step => step('HUMAN', ref, fields);
+export const webhook = (ref: string, inputParameters: JsonObject = {}, fields: JsonObject = {}): Step =>
+  step('WAIT_FOR_WEBHOOK', ref, { inputParameters, ...fields });
+export const pull = (ref: string, inputParameters: JsonObject = {}, fields: JsonObject = {}): Step =>
+  step('PULL_WORKFLOW_MESSAGES', ref, { inputParameters, ...fields });
+export const eventStep = (ref: string, sink: string, fields: JsonObject = {}): Step =>
+  step('EVENT', ref, { sink, ...fields });
 export const setVariable = (ref: string, inputParameters: JsonObject, fields: JsonObject = {}): Step =>
   step('SET_VARIABLE', ref, { inputParameters, ...fields });
 export const terminate = (ref: string, terminationStatus: string, inputParameters: JsonObject = {}): Step =>

@@ -57,6 +57,7 @@ export class Run implements Driven {
     this.environment = {
       evaluateScript,
       findViolation,
+      callbackToken: (taskId) => `token-of-${taskId}`,
       // Like the service, it has a definition only once it was asked for it.
       taskDefinition: (name) => {
         const known = loaded.get(name);
@@ -193,6 +194,22 @@ export class Run implements Driven {
 
   signal(ref: string | undefined, output: JsonObject = {}, status: ReportStatus = 'COMPLETED'): Rejection | undefined {
     return this.request({ type: 'Signal', ...(ref === undefined ? {} : { ref }), status, output, by: 'someone' });
+  }
+
+  /** A message for the run, named by its payload. */
+  message(payload: JsonObject): Rejection | undefined {
+    return this.request({ type: 'ReceiveMessage', id: JSON.stringify(payload), payload, by: 'someone' });
+  }
+
+  /** Ends an open task through its own door. */
+  completeTask(
+    key: string,
+    output: JsonObject = {},
+    rest: Partial<Extract<ExecutionRequest, { type: 'CompleteTask' }>> = {},
+  ): Rejection | undefined {
+    const scheduledSeq = Number(this.task(key).taskId.split('.')[1]);
+    const request = { type: 'CompleteTask', scheduledSeq, status: 'COMPLETED', output, by: 'anna' } as const;
+    return this.request({ ...request, ofWorkersToo: false, ...rest });
   }
 
   pause(): this {

@@ -4,6 +4,7 @@ import { createWakeHints } from '../../src/adapters/postgres/wake-hints.ts';
 import { createSteeringSandbox } from '../../src/adapters/sandbox/steering-sandbox.ts';
 import { createTaskSandbox } from '../../src/adapters/sandbox/task-sandbox.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
+import { callbackKeyOf } from '../../src/composition/callback-key.ts';
 import { compose } from '../../src/composition/container.ts';
 import { createLog } from '../../src/composition/log.ts';
 import { createLoops } from '../../src/composition/roles.ts';
@@ -32,6 +33,7 @@ export const startEngine = async (
     steering,
     log,
     clock: systemClock,
+    callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: 256 * 1_048_576,
     stepsOnReport: true,
   };

@@ -13,6 +13,7 @@ import type { MessageHandler } from '../../src/application/message-handler.ts';
 import type { StartInTransaction } from '../../src/application/start-in-transaction.ts';
 import type { StartWorkflow } from '../../src/application/start-workflow.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
+import { callbackKeyOf } from '../../src/composition/callback-key.ts';
 import { ROLES } from '../../src/composition/config.ts';
 import { compose } from '../../src/composition/container.ts';
 import { messageHandlers } from '../../src/composition/message-handlers.ts';
@@ -110,6 +111,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     sandbox,
     log: captureLog(problems),
     clock: systemClock,
+    callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: options.foldCacheBytesMax ?? FOLD_CACHE_BYTES,
     stepsOnReport: options.stepsOnReport ?? true,
   });

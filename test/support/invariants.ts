@@ -189,6 +189,7 @@ const CHECKS: readonly Check[] = [historyIsDense, rowsAreTheFold, attemptsHaveNo
 
 /** Definitions of these tests steer without scripts and name no task at run time. */
 const environment = {
+  callbackToken: (taskId: string) => `token-of-${taskId}`,
   evaluateScript: () => ({ ok: false, error: { code: 'SCRIPT_FAILED', message: 'no scripts here' } }) as never,
   findViolation: () => undefined,
   taskDefinition: () => null,

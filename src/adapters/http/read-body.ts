@@ -13,6 +13,9 @@ export type BodyRules = Readonly<{
   json: StrictJsonLimits;
 }>;
 
+/** A body that was read: what it says, and the very bytes that said it. */
+export type ReadBody = Readonly<{ value: JsonValue; bytes: Uint8Array }>;
+
 const BYTE_ORDER_MARK = '\u{feff}';
 
 /** Whether the request announces a body at all. */
@@ -23,10 +26,7 @@ export const hasBody = (request: IncomingMessage): boolean =>
  * Reads the JSON body of a request. Errors: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE (found while the bytes arrive, or from
  * the announced length), REQUEST_TIMEOUT, BAD_REQUEST (the client went away), and those of `parseStrictJson`.
  */
-export const readJsonBody = async (
-  request: IncomingMessage,
-  rules: BodyRules,
-): Promise<Result<JsonValue, ApiError>> => {
+export const readJsonBody = async (request: IncomingMessage, rules: BodyRules): Promise<Result<ReadBody, ApiError>> => {
   if (!isJsonContentType(headerValues(request, 'content-type'))) {
     return refuse('UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.');
   }
@@ -35,7 +35,9 @@ export const readJsonBody = async (
   }
   if (Number(request.headers['content-length'] ?? 0) > rules.bytesMax) return tooLarge(rules);
   const bytes = await readBytes(request, rules);
-  return bytes.ok ? parseBody(bytes.value, rules) : bytes;
+  if (!bytes.ok) return bytes;
+  const parsed = parseBody(bytes.value, rules);
+  return parsed.ok ? ok({ value: parsed.value, bytes: bytes.value }) : parsed;
 };
 
 const refuse = (code: ApiError['code'], message: string) => err<ApiError>({ code, message });

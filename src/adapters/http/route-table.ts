@@ -2,8 +2,10 @@ import type { Route } from './route.ts';
 import { accessRoutes } from './routes/access-routes.ts';
 import { controlRoutes } from './routes/control-routes.ts';
 import { definitionRoutes } from './routes/definition-routes.ts';
+import { doorRoutes } from './routes/door-routes.ts';
 import { executionRoutes } from './routes/execution-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
+import { outboxRoutes } from './routes/outbox-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { schemaRoutes } from './routes/schema-routes.ts';
 import { startRoutes } from './routes/start-routes.ts';
@@ -22,6 +24,8 @@ export const ROUTES: readonly Route[] = [
   ...streamRoutes,
   ...startRoutes,
   ...controlRoutes,
+  ...doorRoutes,
+  ...outboxRoutes,
   ...workerRoutes,
   ...queueRoutes,
   ...accessRoutes,

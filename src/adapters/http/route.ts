@@ -71,6 +71,8 @@ type RouteSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType> 
   bodyKind?: BodyKind;
   /** An absent body is read as `{}`. */
   bodyOptional?: boolean;
+  /** The whole body is the caller's own data: a field `namespace` in it means nothing here. */
+  bodyIsData?: boolean;
   replies: Replies;
 }>;
 
@@ -82,7 +84,8 @@ type ProtectedSpec<Path extends string, Q extends QuerySchema, B extends z.ZodTy
     handle: (call: C) => Handled;
   }>;
 
-export type ErasedCall = NamespaceCall<string, Readonly<Record<string, unknown>>, unknown>;
+export type ErasedCall = NamespaceCall<string, Readonly<Record<string, unknown>>, unknown> &
+  Readonly<{ bytes: Uint8Array }>;
 
 /** One line of the route table, its types erased: the pipeline runs it, and the OpenAPI document is built from it. */
 export type Route = Readonly<{
@@ -97,6 +100,7 @@ export type Route = Readonly<{
   body: z.ZodType | undefined;
   bodyKind: BodyKind;
   bodyOptional: boolean;
+  bodyIsData: boolean;
   replies: Replies;
   bodyScopes: (body: unknown) => readonly string[];
   handle: (call: ErasedCall) => Handled;
@@ -111,6 +115,7 @@ const base = <Path extends string, Q extends QuerySchema, B extends z.ZodType>(s
   body: spec.body,
   bodyKind: spec.bodyKind ?? 'control',
   bodyOptional: spec.bodyOptional ?? false,
+  bodyIsData: spec.bodyIsData ?? false,
   replies: spec.replies,
 });
 
@@ -147,22 +152,20 @@ export const platformRoute = <
   handle: spec.handle as unknown as Route['handle'],
 });
 
+/** What a route without credentials is called with: no principal, and a body's bytes for whoever checks a signature. */
+export type PublicCall<Path extends string, Body> = CallContext &
+  Readonly<{ params: Readonly<Record<PathParameter<Path>, string>>; body: Body; bytes: Uint8Array }>;
+
 /** A route that needs no credentials. */
-export const publicRoute = (
-  spec: Readonly<{
-    method: Method;
-    path: string;
-    summary: string;
-    replies: Replies;
-    handle: (call: CallContext) => Handled;
-  }>,
+export const publicRoute = <Path extends string, B extends z.ZodType = z.ZodUndefined>(
+  spec: RouteSpec<Path, typeof noQuery, B> & Readonly<{ handle: (call: PublicCall<Path, z.output<B>>) => Handled }>,
 ): Route => ({
   ...base(spec),
   path: spec.path,
   scope: PUBLIC,
   isNamespaced: false,
   bodyScopes: () => [],
-  handle: spec.handle,
+  handle: spec.handle as unknown as Route['handle'],
 });
 
 const PARAMETER = /\{([a-zA-Z]+)\}/g;

@@ -9,7 +9,7 @@ import { type ApiError, NOT_FOUND } from './api-error.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpLimits } from './limits.ts';
 import { parseQuery } from './query.ts';
-import { type BodyRules, hasBody, readJsonBody } from './read-body.ts';
+import { type BodyRules, hasBody, type ReadBody, readJsonBody } from './read-body.ts';
 import { PUBLIC, type Reply, type Route, requiredScope } from './route.ts';
 import type { StreamSlots } from './stream-slots.ts';
 import { validate } from './validate.ts';
@@ -52,12 +52,12 @@ export const serveRoute = async (
   if (!query.ok) return query;
   const body = await bodyOf(route, door.limits, request, params.ns);
   if (!body.ok) return body;
-  const granted = permitAll(principal, body.value === undefined ? [] : route.bodyScopes(body.value));
+  const granted = permitAll(principal, body.value.body === undefined ? [] : route.bodyScopes(body.value.body));
   if (!granted.ok) return granted;
   const { useCases, limits, version, streams } = door;
   const shared = { useCases, limits, version, streams, request, requestId: exchange.requestId };
   const call = { ...shared, signal: exchange.controller.signal, params, principal, namespace: namespace.value };
-  return route.handle({ ...call, query: query.value, body: body.value });
+  return route.handle({ ...call, query: query.value, ...body.value });
 };
 
 /** For a route outside all namespaces there is none to check, and its handler is not given one by its type. */
@@ -88,26 +88,32 @@ const queryOf = ({ query }: Route, request: IncomingMessage): Result<Readonly<Re
   return given.ok ? validate(query, given.value, 'query') : given;
 };
 
+const NO_BYTES = new Uint8Array();
+
 const bodyOf = async (
   route: Route,
   limits: HttpLimits,
   request: IncomingMessage,
   namespace: string | undefined,
-): Promise<Result<unknown, ApiError>> => {
-  if (route.body === undefined) return ok(undefined);
+): Promise<Result<Readonly<{ body: unknown; bytes: Uint8Array }>, ApiError>> => {
+  if (route.body === undefined) return ok({ body: undefined, bytes: NO_BYTES });
   const document = await documentOf(route, limits, request);
   if (!document.ok) return document;
-  const inside = namespace === undefined ? document : withoutNamespace(document.value, namespace);
-  return inside.ok ? validate(route.body, inside.value) : inside;
+  const { value, bytes } = document.value;
+  const inside = namespace === undefined || route.bodyIsData ? ok(value) : withoutNamespace(value, namespace);
+  if (!inside.ok) return inside;
+  const body = validate(route.body, inside.value);
+  return body.ok ? ok({ body: body.value, bytes }) : body;
 };
 
 const documentOf = async (
   route: Route,
   limits: HttpLimits,
   request: IncomingMessage,
-): Promise<Result<JsonValue, ApiError>> => {
+): Promise<Result<ReadBody, ApiError>> => {
   if (hasBody(request)) return readJsonBody(request, rulesOf(route, limits));
-  return route.bodyOptional ? ok({}) : err({ code: 'INVALID_JSON', message: 'A JSON body is required.', path: '' });
+  if (route.bodyOptional) return ok({ value: {}, bytes: NO_BYTES });
+  return err({ code: 'INVALID_JSON', message: 'A JSON body is required.', path: '' });
 };
 
 const rulesOf = ({ bodyKind }: Route, limits: HttpLimits): BodyRules => ({

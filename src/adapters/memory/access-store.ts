@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 export const createAccessStore = (clock: Clock): AccessStore => {
   const namespaces = new Set<Namespace>();
   const keys = new Map<string, ApiKeyRow>();
+  const serverKeys = new Map<string, string>();
   return {
     createNamespace: async (namespace) => {
       const isNew = !namespaces.has(namespace);
@@ -28,6 +29,11 @@ export const createAccessStore = (clock: Clock): AccessStore => {
     touchApiKey: async (id) => {
       const key = keys.get(id);
       if (key !== undefined) keys.set(id, { ...key, lastUsedAt: clock.now() });
+    },
+    keepServerKey: async (purpose, fresh) => {
+      const kept = serverKeys.get(purpose) ?? fresh;
+      serverKeys.set(purpose, kept);
+      return kept;
     },
   };
 };

@@ -7,9 +7,11 @@ import type {
   ExecutionHead,
   IdempotencyHolder,
 } from '../../ports/engine-store.ts';
+import { deadLetterWrites } from './dead-letters.ts';
 import { evaluationWrites } from './evaluations.ts';
 import { eventLogWrites } from './event-log.ts';
 import { executionWrites } from './executions.ts';
+import { internalEventWrites } from './internal-events.ts';
 import { leaseWrites } from './leases.ts';
 import { openTaskWrites } from './open-tasks.ts';
 import { optional } from './optional.ts';
@@ -41,6 +43,8 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...waitingWrites(state),
   ...timerWrites(state),
   ...outboxWrites(state),
+  ...deadLetterWrites(state),
+  ...internalEventWrites(state),
 });
 
 /** Runs the work on a transaction object that dies with the transaction, and undoes what it wrote when it throws. */
@@ -125,6 +129,12 @@ export const createEngineStore = (
       serializer.transaction(() => runTransaction(state, tx, (open) => stepRuns(state, open, steps))),
     now: async () => state.now(),
     findIdempotencyHolder: (namespace, key) => serializer.read(() => idempotencyHolder(state, namespace, key)),
+    findEvent: (executionId, seq) =>
+      serializer.read(() => {
+        const namespace = state.tables.executions.get(executionId)?.namespace;
+        const event = state.events.get(executionId)[seq - 1]?.event;
+        return namespace === undefined || event === undefined ? undefined : { namespace, event };
+      }),
     findHead: (namespace, executionId) =>
       serializer.read(() => {
         const row = state.tables.executions.get(executionId);

@@ -7,6 +7,8 @@ import type {
   ExecutionRow,
   ExecutionSummary,
 } from '../../ports/execution-index.ts';
+import { deadLetters } from './dead-letters.ts';
+import { internalEvents } from './internal-events.ts';
 import { optional } from './optional.ts';
 import { queueDepths } from './queue-depths.ts';
 import type { OpenTask, StoredExecution } from './rows.ts';
@@ -101,6 +103,15 @@ export const createExecutionIndex = (state: MemoryState, serializer: Serializer)
           .slice(0, limit)
           .map(({ id, at, line }) => ({ id, at, line })),
       ),
+    webhookWaits: (namespace, { limit, after }) =>
+      serializer.read(() =>
+        [...state.tables.openTasks.webhooks.in(namespace)]
+          .filter(({ task }) => after === undefined || task.taskId > after)
+          .slice(0, limit)
+          .map(({ task }) => ({ taskId: task.taskId, input: task.input })),
+      ),
     queues: (namespace) => serializer.read(() => queueDepths(state, namespace)),
+    deadLetters: (namespace, page) => serializer.read(() => deadLetters(state, namespace, page)),
+    internalEvents: (namespace, sink, page) => serializer.read(() => internalEvents(state, namespace, sink, page)),
   };
 };

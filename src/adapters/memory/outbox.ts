@@ -22,6 +22,7 @@ const putMessage = (state: MemoryState, { namespace, executionId, item }: Owed<P
     message: { id: String(order), namespace, executionId, topic, dedupKey, orderingKey, payload, attempts: 0 },
     order,
     nextAttemptAt: state.now(),
+    createdAt: state.now(),
     dead: false,
   });
 };
@@ -34,6 +35,7 @@ const markFailed = (state: MemoryState, { id, reason, retryAfterMs, dead }: Deli
     message: { ...row.message, attempts: row.message.attempts + 1 },
     nextAttemptAt: addMs(state.now(), retryAfterMs),
     dead,
+    ...(dead ? { deadAt: state.now() } : {}),
     lastFailure: reason,
   });
 };

@@ -9,6 +9,7 @@ import type {
   EnqueueTask,
   IdempotencyClaim,
   LogLine,
+  NewInternalEvent,
   OutboxMessage,
 } from '../../ports/engine-store.ts';
 import type { ExecutionRow } from '../../ports/execution-index.ts';
@@ -68,9 +69,13 @@ export type OutboxRow = Readonly<{
   message: OutboxMessage;
   order: number;
   nextAttemptAt: Instant;
+  createdAt: Instant;
   dead: boolean;
+  deadAt?: Instant;
   lastFailure?: string;
 }>;
+
+export type InternalEventRow = NewInternalEvent & Readonly<{ order: number; recordedAt: Instant }>;
 
 export type IdempotencyRow = IdempotencyClaim;
 

@@ -6,6 +6,7 @@ import {
   type ClosedTask,
   type DecideRow,
   type IdempotencyRow,
+  type InternalEventRow,
   inNamespace,
   type OpenTask,
   type OutboxRow,
@@ -83,7 +84,12 @@ const openTaskTable = (journal: Journal) => {
     (row) => (row.outcome === undefined ? undefined : row.executionId),
     (a, b) => (a.outcomeOrder ?? 0) - (b.outcomeOrder ?? 0),
   );
-  const indexes = { byRun, byAttempt, queued, ready, readySystem, delayed, leasedByName, byExpiry, withOutcome };
+  const webhooks = new OrderedIndex<OpenTask>(
+    (row) => (row.task.taskType === 'WAIT_FOR_WEBHOOK' && row.outcome === undefined ? row.namespace : undefined),
+    (a, b) => compareText(a.task.taskId, b.task.taskId),
+  );
+  const queues = { queued, ready, readySystem, delayed };
+  const indexes = { byRun, byAttempt, ...queues, leasedByName, byExpiry, withOutcome, webhooks };
   return Object.assign(new Table<OpenTask>(journal, (row) => row.task.taskId, Object.values(indexes)), indexes);
 };
 
@@ -141,8 +147,20 @@ const outboxTable = (journal: Journal) => {
     (row) => dedupKeyOf(row.message),
     (a, b) => a.order - b.order,
   );
-  const indexes = { deliverable, byRun, byDedup };
+  const dead = new OrderedIndex<OutboxRow>(
+    (row) => (row.dead ? row.message.namespace : undefined),
+    (a, b) => a.order - b.order,
+  );
+  const indexes = { deliverable, byRun, byDedup, dead };
   return Object.assign(new Table<OutboxRow>(journal, (row) => row.message.id, Object.values(indexes)), indexes);
+};
+
+const internalEventTable = (journal: Journal) => {
+  const bySink = new OrderedIndex<InternalEventRow>(
+    (row) => inNamespace(row.namespace, row.sink),
+    (a, b) => b.order - a.order,
+  );
+  return Object.assign(new Table<InternalEventRow>(journal, (row) => String(row.order), [bySink]), { bySink });
 };
 
 export const dedupKeyOf = (message: { executionId: ExecutionId; dedupKey: string }): string =>
@@ -156,6 +174,7 @@ export const createTables = (journal: Journal) => ({
   decideRows: decideTable(journal),
   timers: timerTable(journal),
   outbox: outboxTable(journal),
+  internalEvents: internalEventTable(journal),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
 });
 

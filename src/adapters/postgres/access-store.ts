@@ -31,6 +31,8 @@ const put = preparedCommand('api_keys_put');
 const find = prepared('api_keys_find', apiKey);
 const listKeys = prepared('api_keys_list', apiKey);
 const revoke = preparedCommand('api_keys_revoke');
+const keep = preparedCommand('server_keys_keep');
+const readKey = prepared('server_keys_read', z.object({ secret: text }));
 const touch = preparedCommand('api_keys_touch');
 
 const putApiKey = async (session: Session, key: ApiKeyRow): Promise<void> => {
@@ -75,5 +77,11 @@ export const createAccessStore = (session: Session): AccessStore => ({
       where id = ${id} and namespace = ${namespace}`)) > 0,
   touchApiKey: async (id) => {
     await session.run(touch`update api_keys set last_used_at = clock_timestamp() where id = ${id}`);
+  },
+  keepServerKey: async (purpose, fresh) => {
+    await session.run(keep`
+      insert into server_keys (purpose, secret) values (${purpose}, ${fresh}) on conflict (purpose) do nothing`);
+    const { secret } = await session.one(readKey`select secret from server_keys where purpose = ${purpose}`);
+    return secret;
   },
 });

@@ -3,6 +3,7 @@ import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-store.ts';
 import type { Database, Session } from './database.ts';
+import { deleteDeadLetters, redriveDeadLetters } from './dead-letters.ts';
 import { dropTimers, expireLeases, fireTimers, postponeTimers } from './deadlines.ts';
 import {
   claimEvaluations,
@@ -13,9 +14,10 @@ import {
   requestEvaluations,
 } from './decide-queue.ts';
 import { findBundles, putBundle } from './definition-bundles.ts';
-import { appendEvents, readEvents } from './event-log.ts';
+import { appendEvents, findEvent, readEvents } from './event-log.ts';
 import { createExecutions, lookUpRun, projectExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
+import { recordInternalEvent } from './internal-events.ts';
 import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readAllOutcomes, readOutcomes } from './outcomes.ts';
@@ -84,6 +86,9 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   claimMessages: (limit, holdMs) => claimMessages(session, limit, holdMs),
   markDelivered: (ids) => markDelivered(session, ids),
   markFailed: (failures) => markFailed(session, failures),
+  redriveDeadLetters: (namespace, ids) => redriveDeadLetters(session, namespace, ids),
+  deleteDeadLetters: (namespace, ids) => deleteDeadLetters(session, namespace, ids),
+  recordInternalEvent: (event, keepMax) => recordInternalEvent(session, event, keepMax),
 });
 
 const now = async (session: Session): Promise<Instant> => {
@@ -180,6 +185,7 @@ export const createEngineStore = (database: Database): EngineStore => ({
   stepRuns: (steps) => stepRuns(database, steps),
   now: () => now(database),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
+  findEvent: (id, seq) => findEvent(database, id, seq),
   findHead: (namespace, id) => findHead(database, namespace, id),
   nextDueInMs: () => nextDueInMs(database),
   readyQueues: async (candidates) => (candidates.length === 0 ? [] : readyQueues(database, candidates)),

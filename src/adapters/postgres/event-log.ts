@@ -1,11 +1,22 @@
 import { z } from 'zod';
 import type { SequencedEvent, WorkflowEvent } from '../../domain/execution/events.ts';
-import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, Namespace } from '../../domain/kernel/brand.ts';
 import type { Owed } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
-import { arrayText, count, executionId, jsonOf, lines, prepared, preparedCommand, sql } from './statement.ts';
+import {
+  arrayText,
+  count,
+  executionId,
+  jsonOf,
+  lines,
+  namespaceName,
+  prepared,
+  preparedCommand,
+  sql,
+} from './statement.ts';
 
 const read = prepared('events_read', z.object({ executionId, seq: count, event: jsonOf<WorkflowEvent>() }));
+const find = prepared('events_find', z.object({ namespace: namespaceName, event: jsonOf<WorkflowEvent>() }));
 const append = preparedCommand('events_append');
 
 /** The rows of a batch by run. */
@@ -38,6 +49,14 @@ export const readEvents = async (
     ) as e`);
   return groupByRun(rows, ({ seq, event }) => ({ seq, event }));
 };
+
+export const findEvent = (
+  session: Session,
+  id: ExecutionId,
+  seq: number,
+): Promise<Readonly<{ namespace: Namespace; event: WorkflowEvent }> | undefined> =>
+  session.row(find`
+    select namespace, data as event from workflow_events where workflow_id = ${id} and seq = ${seq}::bigint`);
 
 /** The primary key refuses a second event at the same seq: only a broken execution lock could try. */
 export const appendEvents = async (session: Session, events: readonly Owed<SequencedEvent>[]): Promise<void> => {

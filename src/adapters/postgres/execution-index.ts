@@ -9,8 +9,11 @@ import type {
   ExecutionIndex,
   ExecutionRow,
   ExecutionSummary,
+  WebhookWait,
 } from '../../ports/execution-index.ts';
 import type { Session } from './database.ts';
+import { deadLetters } from './dead-letters.ts';
+import { internalEvents } from './internal-events.ts';
 import { queueDepths } from './queue-depths.ts';
 import {
   composed,
@@ -72,6 +75,7 @@ const find = prepared('index_find', detail);
 const history = prepared('index_history', z.object({ seq: count, event: jsonOf<WorkflowEvent>() }));
 const lastSeq = prepared('index_last_seq', z.object({ seq: count }));
 const openTasks = prepared('index_open_tasks', openTask);
+const webhooks = prepared('index_webhook_waits', z.object({ executionId, scheduledSeq: count, input: json }));
 const logs = prepared('index_logs', z.object({ id: count, at: instant, line: text }));
 
 const findExecution = async (
@@ -171,6 +175,24 @@ const findOpenTasks = async (
   return rows.map(({ scheduledSeq, ...row }) => ({ ...row, taskId: taskIdOf(id, scheduledSeq) }));
 };
 
+/** Before the first task of the first run. */
+const NO_TASK = { executionId: '00000000-0000-0000-0000-000000000000', scheduledSeq: 0 };
+
+const findWebhookWaits = async (
+  session: Session,
+  namespace: Namespace,
+  { limit, after }: Parameters<ExecutionIndex['webhookWaits']>[1],
+): Promise<readonly WebhookWait[]> => {
+  const last = (after === undefined ? undefined : parseTaskId(after)) ?? NO_TASK;
+  const rows = await session.rows(webhooks`
+    select workflow_id as execution_id, scheduled_seq, input from task_queue
+    where namespace = ${namespace} and task_type = 'WAIT_FOR_WEBHOOK' and outcome is null
+      and (workflow_id, scheduled_seq) > (${last.executionId}::uuid, ${last.scheduledSeq}::bigint)
+    order by workflow_id, scheduled_seq
+    limit ${limit}::bigint`);
+  return rows.map(({ executionId: id, scheduledSeq, input }) => ({ taskId: taskIdOf(id, scheduledSeq), input }));
+};
+
 /** The reads of runs, each filtered by its namespace. */
 export const createExecutionIndex = (session: Session): ExecutionIndex => ({
   find: (namespace, id) => findExecution(session, namespace, id),
@@ -188,5 +210,8 @@ export const createExecutionIndex = (session: Session): ExecutionIndex => ({
       order by line_number
       limit ${limit}::bigint`);
   },
+  webhookWaits: (namespace, page) => findWebhookWaits(session, namespace, page),
   queues: (namespace) => queueDepths(session, namespace),
+  deadLetters: (namespace, page) => deadLetters(session, namespace, page),
+  internalEvents: (namespace, sink, page) => internalEvents(session, namespace, sink, page),
 });

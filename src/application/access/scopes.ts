@@ -5,8 +5,11 @@
 const ACTIONS = {
   definitions: ['read', 'write', 'delete'],
   executions: ['start', 'read', 'control', 'signal'],
-  tasks: ['read', 'report'],
+  tasks: ['read', 'report', 'complete'],
   queues: ['read', 'lease'],
+  webhooks: ['receive'],
+  events: ['read'],
+  deadLetters: ['read', 'control'],
   keys: ['read', 'write'],
   platform: ['admin'],
 } as const;

@@ -7,7 +7,7 @@ import type { PlanNode } from './plan.ts';
 import { policyOf } from './task-policy.ts';
 import { executedTypeOf } from './task-types.ts';
 import { compiledOrProblems } from './templates.ts';
-import type { SystemTaskType, TaskType, WaitingTaskType } from './workflow-definition.ts';
+import type { PublishingTaskType, SystemTaskType, TaskType, WaitingTaskType } from './workflow-definition.ts';
 
 type Compile = (draft: Draft, compilation: Compilation) => PlanNode | undefined;
 
@@ -30,9 +30,20 @@ const compileDynamic: Compile = (draft, compilation) => {
 };
 
 const compileTask =
-  (type: SystemTaskType | WaitingTaskType): Compile =>
+  (type: SystemTaskType | Exclude<WaitingTaskType, PublishingTaskType>): Compile =>
   (draft, compilation) =>
     ({ ...draft.base, type, policy: policyAt(draft, compilation) }) as PlanNode;
+
+const compilePublishing =
+  (type: PublishingTaskType): Compile =>
+  (draft, compilation) => {
+    const { sink, asyncComplete } = draft.definition.extra;
+    const path = childPath(draft.path, 'sink');
+    const template =
+      type !== 'EVENT' || sink === undefined ? undefined : compiledOrProblems(sink, path, compilation.problems);
+    const policy = policyAt(draft, compilation);
+    return { ...draft.base, type, policy, sink: template, asyncComplete: asyncComplete === true };
+  };
 
 const compilePlain =
   (type: 'SET_VARIABLE' | 'TERMINATE' | 'NOOP'): Compile =>
@@ -44,8 +55,16 @@ const COMPILERS: Readonly<Record<TaskType | 'UNSUPPORTED', Compile>> = {
   INLINE: compileTask('INLINE'),
   LAMBDA: compileTask('LAMBDA'),
   JSON_JQ_TRANSFORM: compileTask('JSON_JQ_TRANSFORM'),
+  GET_WORKFLOW: compileTask('GET_WORKFLOW'),
+  TERMINATE_WORKFLOW: compileTask('TERMINATE_WORKFLOW'),
+  UPDATE_TASK: compileTask('UPDATE_TASK'),
   WAIT: compileTask('WAIT'),
   YIELD: compileTask('YIELD'),
+  HUMAN: compileTask('HUMAN'),
+  WAIT_FOR_WEBHOOK: compileTask('WAIT_FOR_WEBHOOK'),
+  PULL_WORKFLOW_MESSAGES: compileTask('PULL_WORKFLOW_MESSAGES'),
+  EVENT: compilePublishing('EVENT'),
+  KAFKA_PUBLISH: compilePublishing('KAFKA_PUBLISH'),
   SWITCH: compileSwitch,
   DECISION: compileSwitch,
   FORK_JOIN: compileFork,

@@ -5,6 +5,7 @@ import type { TaskPolicy } from './task-definition.ts';
 import type {
   Dialect,
   OperatorType,
+  PublishingTaskType,
   SystemTaskType,
   TaskNodeDefinition,
   WaitingTaskType,
@@ -62,7 +63,17 @@ export type WorkerNode = NodeBase &
 /** Its task definition is known at run time only; `overrides` of the node still count. */
 export type DynamicNode = NodeBase & Readonly<{ type: 'DYNAMIC'; nameParameter: string }>;
 export type SystemNode = NodeBase & Readonly<{ type: SystemTaskType; policy: TaskPolicy }>;
-export type WaitingNode = NodeBase & Readonly<{ type: WaitingTaskType; policy: TaskPolicy }>;
+export type WaitingNode = NodeBase &
+  Readonly<{ type: Exclude<WaitingTaskType, PublishingTaskType>; policy: TaskPolicy }>;
+export type PublishingNode = NodeBase &
+  Readonly<{
+    type: PublishingTaskType;
+    policy: TaskPolicy;
+    /** Where an EVENT goes. Undefined: the definition says nothing, or the type is told by its input. */
+    sink: CompiledTemplate | undefined;
+    /** The task stays open after the message is owed, until somebody answers. */
+    asyncComplete: boolean;
+  }>;
 export type SwitchNode = NodeBase &
   Readonly<{
     type: 'SWITCH' | 'DECISION';
@@ -110,6 +121,7 @@ export type PlanNode =
   | DynamicNode
   | SystemNode
   | WaitingNode
+  | PublishingNode
   | SwitchNode
   | ForkNode
   | DynamicForkNode

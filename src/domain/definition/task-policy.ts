@@ -1,5 +1,5 @@
 import type { RetryLogic, TaskDefinition, TaskPolicy } from './task-definition.ts';
-import { executedTypeOf, familyOf } from './task-types.ts';
+import { executedTypeOf, familyOf, isWaitingType } from './task-types.ts';
 import type { Dialect, RetryOverrides, TaskNodeDefinition } from './workflow-definition.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -102,11 +102,6 @@ const onlyTotal = (policy: TaskPolicy): TaskPolicy => ({
   heartbeatMs: 0,
 });
 
-const isWaiting = (type: string): boolean => {
-  const executed = executedTypeOf(type);
-  return executed !== 'UNSUPPORTED' && familyOf(executed) === 'waiting';
-};
-
 /**
  * The policy of a node: what it says itself, over its task definition, over the defaults of the door.
  * A definition written inside the node wins over the registered one.
@@ -118,5 +113,5 @@ export const policyOf = (
 ): TaskPolicy => {
   const base = (node.taskDefinition ?? taskDefinition)?.policy ?? defaultPolicyOf(node.type, door);
   const policy = applyOverrides(base, node.overrides, door);
-  return isWaiting(node.type) ? onlyTotal(policy) : policy;
+  return isWaitingType(node.type) ? onlyTotal(policy) : policy;
 };

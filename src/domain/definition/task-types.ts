@@ -23,8 +23,16 @@ const FAMILIES: Readonly<
   INLINE: 'system',
   LAMBDA: 'system',
   JSON_JQ_TRANSFORM: 'system',
+  GET_WORKFLOW: 'system',
+  TERMINATE_WORKFLOW: 'system',
+  UPDATE_TASK: 'system',
   WAIT: 'waiting',
   YIELD: 'waiting',
+  HUMAN: 'waiting',
+  WAIT_FOR_WEBHOOK: 'waiting',
+  PULL_WORKFLOW_MESSAGES: 'waiting',
+  EVENT: 'waiting',
+  KAFKA_PUBLISH: 'waiting',
 };
 
 /** Every type that this version executes. */
@@ -33,6 +41,9 @@ export const TASK_TYPES = Object.keys(FAMILIES) as readonly TaskType[];
 export const isTaskType = (type: string): type is TaskType => Object.hasOwn(FAMILIES, type);
 
 export const familyOf = (type: TaskType): Family => FAMILIES[type];
+
+/** Nobody leases such a task: it is in progress from the first, and ends through a door of its own. */
+export const isWaitingType = (type: string): boolean => isTaskType(type) && familyOf(type) === 'waiting';
 
 /**
  * Types that Conductor runs itself and this version does not. They register at the conductor door, so that a definition is
@@ -45,15 +56,7 @@ export const UNSUPPORTED_TASK_TYPES: ReadonlySet<string> = new Set([
   'JDBC',
   'SUB_WORKFLOW',
   'START_WORKFLOW',
-  'GET_WORKFLOW',
-  'TERMINATE_WORKFLOW',
-  'UPDATE_TASK',
-  'EVENT',
-  'KAFKA_PUBLISH',
-  'HUMAN',
-  'WAIT_FOR_WEBHOOK',
   'WEBHOOK',
-  'PULL_WORKFLOW_MESSAGES',
   'BUSINESS_RULE',
   'QUERY_PROCESSOR',
   'GET_SIGNED_JWT',

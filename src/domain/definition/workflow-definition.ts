@@ -18,10 +18,25 @@ export type OperatorType =
 export type WorkerTaskType = 'SIMPLE' | 'DYNAMIC';
 
 /** Steps that the server runs outside the pass. */
-export type SystemTaskType = 'INLINE' | 'LAMBDA' | 'JSON_JQ_TRANSFORM';
+export type SystemTaskType =
+  | 'INLINE'
+  | 'LAMBDA'
+  | 'JSON_JQ_TRANSFORM'
+  | 'GET_WORKFLOW'
+  | 'TERMINATE_WORKFLOW'
+  | 'UPDATE_TASK';
 
-/** Steps that wait for the clock or for a signal. */
-export type WaitingTaskType = 'WAIT' | 'YIELD';
+/** Steps that send a message. They are done with that, or wait for an answer. */
+export type PublishingTaskType = 'EVENT' | 'KAFKA_PUBLISH';
+
+/** Steps that wait for the clock, a signal, a person, a callback or a message. */
+export type WaitingTaskType =
+  | 'WAIT'
+  | 'YIELD'
+  | 'HUMAN'
+  | 'WAIT_FOR_WEBHOOK'
+  | 'PULL_WORKFLOW_MESSAGES'
+  | PublishingTaskType;
 
 export type TaskType = OperatorType | WorkerTaskType | SystemTaskType | WaitingTaskType;
 

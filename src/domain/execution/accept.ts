@@ -1,15 +1,18 @@
 import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { jsonBytes } from '../kernel/json-depth.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { endOf } from './compensate.ts';
+import { completeTask } from './complete-task.ts';
 import type { ExecutionClosed, WorkflowEvent } from './events.ts';
 import { withFailureWorkflow } from './failure-workflow.ts';
 import { isCompensating, isCompensation, reasonSoFar } from './fold-compensation.ts';
-import { closing, closingBySignal, type Judging } from './outcome.ts';
+import { MESSAGES_BYTES_MAX, MESSAGES_WAITING_MAX } from './messages.ts';
+import { closing, closingAtHand, type Judging } from './outcome.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
 import type { FindViolation } from './schema-check.ts';
-import { bufferedSignal, isWaiting } from './signals.ts';
+import { bufferedSignal, takesAnySignal, takesSignals } from './signals.ts';
 import { type ExecutionState, isOpen, nodeOf, type TaskEntry } from './state.ts';
 import { isClosedExecution } from './statuses.ts';
 import { keyOf } from './task-key.ts';
@@ -32,6 +35,7 @@ export const accept = (
 ): Answer => {
   const judging: Judging = { now, findViolation };
   if (request.type === 'Retry') return retry(state, request, now);
+  if (request.type === 'CompleteTask') return completeTask(state, request, judging);
   if (!isOpen(state)) {
     return reject('TERMINAL_STATE', `The execution has ended: ${state.lifecycle.status}.`);
   }
@@ -40,6 +44,8 @@ export const accept = (
       return settleTask(state, request.outcome, judging);
     case 'Signal':
       return signal(state, request, judging);
+    case 'ReceiveMessage':
+      return receiveMessage(state, request, now);
     case 'Pause':
       return pause(state, request, now);
     case 'Resume':
@@ -76,22 +82,20 @@ const settleTask = (state: ExecutionState, outcome: TaskOutcome, judging: Judgin
   if (outcome.deadline !== undefined && entry.phase.missed.includes(outcome.deadline)) {
     return reject('INVALID_STATE', `The deadline ${outcome.deadline} of ${entry.key} has passed already.`);
   }
-  // A signal that came before its wait was promised to it: it goes before the clock and before any other outcome.
-  const signal = bufferedSignal(state, entry);
-  return ok([
-    signal === undefined ? closing(state, entry, outcome, judging) : closingBySignal(state, entry, signal, judging),
-  ]);
+  // What came before its wait was promised to it: it goes before the clock and before any other outcome.
+  return ok([closingAtHand(state, entry, judging) ?? closing(state, entry, outcome, judging)]);
 };
 
-const isOpenWait = (entry: TaskEntry): boolean => entry.phase.kind === 'attempt' && isWaiting(entry.node);
+const isOpenWait = (entry: TaskEntry, ref: string | undefined): boolean =>
+  entry.phase.kind === 'attempt' && (ref === undefined ? takesAnySignal(entry.node) : takesSignals(entry.node));
 
 /** The open wait that a signal ends: the one with this very key, else the one of that ref, else the oldest. */
 const firstBlocked = (state: ExecutionState, ref: string | undefined): TaskEntry | undefined => {
   const named = ref === undefined ? undefined : state.tasks.get(ref);
-  if (named !== undefined && isOpenWait(named)) return named;
+  if (named !== undefined && isOpenWait(named, ref)) return named;
   let first: TaskEntry | undefined;
   for (const entry of state.tasks.values()) {
-    if (!isOpenWait(entry) || (ref !== undefined && entry.node.ref !== ref)) continue;
+    if (!isOpenWait(entry, ref) || (ref !== undefined && entry.node.ref !== ref)) continue;
     if (first === undefined || entry.seq < first.seq) first = entry;
   }
   return first;
@@ -114,7 +118,7 @@ const bufferSignal = (state: ExecutionState, request: RequestOf<'Signal'>, now: 
   const { ref, output, status } = request;
   if (ref === undefined) return reject('INVALID_STATE', 'No task of this execution waits for a signal.');
   const node = nodeOf(state, ref);
-  if (node === undefined || !isWaiting(node)) {
+  if (node === undefined || !takesSignals(node)) {
     return reject('NOT_FOUND', `No task ${ref} of this execution waits for signals.`);
   }
   if (isCompensating(state) && !isCompensation({ node })) {
@@ -134,6 +138,17 @@ const mayWaitAgain = (state: ExecutionState, node: PlanNode, ref: string): boole
   if (ref === node.ref && node.loops.length > 0) return true;
   const entry = state.tasks.get(ref);
   return entry === undefined ? ref === node.ref : entry.phase.kind !== 'closed';
+};
+
+const receiveMessage = (state: ExecutionState, request: RequestOf<'ReceiveMessage'>, now: Instant): Answer => {
+  const { id, payload, by } = request;
+  if (state.messages.length >= MESSAGES_WAITING_MAX) {
+    return reject('LIMIT_EXCEEDED', `${MESSAGES_WAITING_MAX} messages wait for this execution already.`);
+  }
+  if (state.messageBytes + jsonBytes(payload) > MESSAGES_BYTES_MAX) {
+    return reject('LIMIT_EXCEEDED', `The messages that wait would be larger than ${MESSAGES_BYTES_MAX} bytes as JSON.`);
+  }
+  return ok([{ type: 'MessageReceived', at: now, id, payload, by }]);
 };
 
 const pause = (state: ExecutionState, request: RequestOf<'Pause'>, now: Instant): Answer =>

@@ -6,6 +6,7 @@ import type { Command, QueuedFamily } from './commands.ts';
 import { attemptTimers, executionTimer } from './deadlines.ts';
 import type { ExecutionClosed, FailureWorkflowStart, TaskClosed, WorkflowEvent } from './events.ts';
 import { failureKey } from './failure-workflow.ts';
+import { eventOf } from './publish.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { keyOf } from './task-key.ts';
 
@@ -14,8 +15,13 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
   switch (event.type) {
     case 'ExecutionStarted':
       return executionTimer(state);
-    case 'TaskScheduled':
-      return openings(state, entryOf(state, event));
+    case 'TaskScheduled': {
+      const entry = entryOf(state, event);
+      const opened = openings(state, entry);
+      return event.sink === undefined ? opened : [...opened, ...eventOf(state, entry, event.sink, event.input)];
+    }
+    case 'OperatorResolved':
+      return event.sink === undefined ? [] : eventOf(state, entryOf(state, event), event.sink, event.input);
     case 'TaskClosed':
       return closings(state, event);
     case 'ExecutionPaused':
@@ -30,11 +36,11 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
       return endings(state, event);
     case 'TaskDeadlineMissed':
     case 'TaskRefused':
-    case 'OperatorResolved':
     case 'OperatorOpened':
     case 'OperatorClosed':
     case 'LoopIterated':
     case 'SignalBuffered':
+    case 'MessageReceived':
     case 'ExecutionDeadlineMissed':
     case 'CompensationEnded':
       return [];

@@ -69,4 +69,10 @@ export type Command =
     }>;
 
 /** Internal topics are handled in the relay's own transaction. */
-export type OutboxTopic = 'start-failure-workflow';
+export type OutboxTopic = 'start-failure-workflow' | EventTopic;
+
+/** Messages of EVENT tasks and for listeners, by the kind of their sink. */
+export type EventTopic = 'event/internal' | BrokerTopic;
+
+/** Sinks that nothing delivers to yet: their messages are kept as dead letters, which can be sent again once something does. */
+export type BrokerTopic = `event/${'kafka' | 'nats' | 'amqp' | 'sqs' | 'redis' | 'webhook' | 'unknown'}`;

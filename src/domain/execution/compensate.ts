@@ -1,6 +1,6 @@
 import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { type Due, enter, type Look, takeBufferedSignal } from './entering.ts';
+import { type Due, enter, type Look, takeWhatIsAtHand } from './entering.ts';
 import type { CompensationEnded, CompensationStarted, ExecutionClosed } from './events.ts';
 import { withFailureWorkflow } from './failure-workflow.ts';
 import { beingUndone } from './fold-compensation.ts';
@@ -40,7 +40,7 @@ export const nextOfCompensation = (look: Look): Due | undefined => {
   if (entry === undefined) return undoNext(look);
   switch (entry.phase.kind) {
     case 'attempt':
-      return takeBufferedSignal(look, entry);
+      return takeWhatIsAtHand(look, entry);
     case 'awaitingRetry':
       return enter(look, entry.node, entry.path, entry);
     default:

@@ -5,11 +5,10 @@ import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
 import type { TaskScheduled, TaskSlot, WorkflowEvent } from './events.ts';
 import { undoneBy } from './fold-compensation.ts';
-import { closingBySignal } from './outcome.ts';
+import { closingAtHand } from './outcome.ts';
 import { queueOf } from './routing.ts';
 import { violationText } from './schema-check.ts';
 import { scopeAt } from './scope.ts';
-import { bufferedSignal } from './signals.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { slotAt } from './task-key.ts';
 
@@ -124,13 +123,11 @@ const dispatched = (
     firstScheduledAt: previous?.firstScheduledAt ?? now,
     ...(step.policy === undefined ? {} : { policy: step.policy }),
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
+    ...(step.sink === undefined ? {} : { sink: step.sink }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };
 
 /** A signal that came before its wait ends it. */
-export const takeBufferedSignal = ({ state, environment, now }: Look, entry: TaskEntry): WorkflowEvent | undefined => {
-  const { findViolation } = environment;
-  const signal = bufferedSignal(state, entry);
-  return signal === undefined ? undefined : closingBySignal(state, entry, signal, { now, findViolation });
-};
+export const takeWhatIsAtHand = ({ state, environment, now }: Look, entry: TaskEntry): WorkflowEvent | undefined =>
+  closingAtHand(state, entry, { now, findViolation: environment.findViolation });

@@ -61,6 +61,8 @@ export type TaskScheduled = Readonly<
     fireAt?: Instant;
     /** A compensation: the wire ref of the task it undoes. */
     compensates?: string;
+    /** An EVENT that stays open for an answer: where its message goes. */
+    sink?: string;
   }
 >;
 
@@ -76,6 +78,8 @@ export type TaskClosed = Readonly<
     deadline?: DeadlineKind;
     workerId?: string;
     startedAt?: Instant;
+    /** PULL_WORKFLOW_MESSAGES: how many of the oldest messages it took. */
+    messagesTaken?: number;
     disposition: Disposition;
   }
 >;
@@ -104,6 +108,8 @@ export type OperatorResolved = Readonly<
     variables?: JsonObject;
     /** FORK_JOIN_DYNAMIC: the branches that data asked for. */
     branches?: readonly DynamicBranch[];
+    /** EVENT, KAFKA_PUBLISH: where its message goes. */
+    sink?: string;
     /** TERMINATE: how the run ends. */
     termination?: Readonly<{ status: ClosedExecutionStatus; reason?: string; output?: JsonObject }>;
   }
@@ -151,6 +157,15 @@ export type SignalBuffered = Readonly<{
   ref: string;
   output: JsonObject;
   status: ReportStatus;
+}>;
+
+/** A message for the run itself, in the order of arrival; a PULL_WORKFLOW_MESSAGES takes it. */
+export type MessageReceived = Readonly<{
+  type: 'MessageReceived';
+  at: Instant;
+  id: string;
+  payload: JsonObject;
+  by: string;
 }>;
 
 export type ExecutionPaused = Readonly<{ type: 'ExecutionPaused'; at: Instant; by: string; reason?: string }>;
@@ -216,6 +231,7 @@ export type WorkflowEvent =
   | LoopIterated
   | OperatorClosed
   | SignalBuffered
+  | MessageReceived
   | ExecutionPaused
   | ExecutionResumed
   | ExecutionDeadlineMissed

@@ -3,6 +3,7 @@ import type { ExecutionClosed, ExecutionStarted, WorkflowEvent } from './events.
 import { cancelOpen, compensationEnded, compensationInterrupted, compensationStarted } from './fold-compensation.ts';
 import { loopIterated, operatorClosed, operatorOpened, operatorResolved } from './fold-operators.ts';
 import { taskClosed, taskDeadlineMissed, taskRefused, taskScheduled } from './fold-tasks.ts';
+import { messageReceived } from './messages.ts';
 import { reopen } from './reopen.ts';
 import { copyState, type ExecutionState, lookAgainAt, ROOT_KEY } from './state.ts';
 
@@ -39,6 +40,8 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
     case 'SignalBuffered':
       state.signals.push(event);
       return;
+    case 'MessageReceived':
+      return messageReceived(state, event);
     case 'ExecutionPaused':
       state.lifecycle = { status: 'PAUSED' };
       return;

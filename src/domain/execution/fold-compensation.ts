@@ -24,6 +24,7 @@ export const cancelOpen = (state: ExecutionState, at: Instant): void => {
     entry.endedAt = at;
   }
   state.openAttempts = 0;
+  state.messageReaders.clear();
   state.pendingEnd = undefined;
   clearDueKeys(state.due);
 };

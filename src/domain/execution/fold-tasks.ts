@@ -1,11 +1,13 @@
+import { isWaitingType } from '../definition/task-types.ts';
 import { invariant, unreachable } from '../kernel/invariant.ts';
 import { isTimed } from './deadlines.ts';
 import { closeEntry, enter } from './enter.ts';
 import type { TaskClosed, TaskDeadlineMissed, TaskRefused, TaskScheduled, TaskSlot } from './events.ts';
 import { compensationClosed, isCompensation } from './fold-compensation.ts';
+import { readerClosed, readerOpened } from './messages.ts';
 import { policyFor } from './policy.ts';
 import { fail } from './settle.ts';
-import { bufferedSignal, isWaiting } from './signals.ts';
+import { bufferedSignal } from './signals.ts';
 import { type ExecutionState, lookAgainAt, type TaskEntry, type TaskPhase } from './state.ts';
 import { keyOf } from './task-key.ts';
 
@@ -15,10 +17,11 @@ export const taskScheduled = (state: ExecutionState, event: TaskScheduled): void
   entry.firstScheduledAt = event.firstScheduledAt;
   entry.phase = { kind: 'attempt', scheduled: event, seq: state.seq, policy, missed: [] };
   entry.timed = isTimed(event, policy);
-  if (isWaiting(entry.node)) entry.status = 'IN_PROGRESS';
+  if (isWaitingType(entry.node.type)) entry.status = 'IN_PROGRESS';
   state.openAttempts += 1;
   // A signal that came before its wait is taken by the decision that looks at the wait next.
   if (bufferedSignal(state, entry) !== undefined) lookAgainAt(state, entry.key);
+  readerOpened(state, entry);
 };
 
 type Attempt = TaskEntry & { phase: Extract<TaskPhase, { kind: 'attempt' }> };
@@ -47,6 +50,7 @@ export const taskClosed = (state: ExecutionState, event: TaskClosed): void => {
   entry.endedAt = event.at;
   entry.workerId = event.workerId;
   takeSignal(state, entry);
+  readerClosed(state, entry, event.messagesTaken ?? 0);
   applyDisposition(state, entry, event);
 };
 

@@ -5,7 +5,7 @@ import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, Review } from '../tasks/task-semantics.ts';
 import { endOf, nextOfCompensation } from './compensate.ts';
 import { takeDueKey } from './due-keys.ts';
-import { contextOf, type Due, enter, type Look, takeBufferedSignal } from './entering.ts';
+import { contextOf, type Due, enter, type Look, takeWhatIsAtHand } from './entering.ts';
 import type { CompensationStarted, ExecutionClosed, WorkflowEvent } from './events.ts';
 import { isCompensating } from './fold-compensation.ts';
 import { executionOutput } from './output.ts';
@@ -71,7 +71,7 @@ const lookAt = (look: Look, key: TaskKey): Due | undefined => {
   const { phase, node, path } = entry;
   switch (phase.kind) {
     case 'attempt':
-      return takeBufferedSignal(look, entry);
+      return takeWhatIsAtHand(look, entry);
     case 'awaitingRetry':
       return enter(look, node, path, entry);
     case 'choice':

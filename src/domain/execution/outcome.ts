@@ -2,11 +2,14 @@ import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { unitHash } from '../kernel/hash.ts';
 import { invariant } from '../kernel/invariant.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
-import type { Disposition, SignalBuffered, TaskClosed, TaskDeadlineMissed } from './events.ts';
+import type { Disposition, TaskClosed, TaskDeadlineMissed, TaskScheduled } from './events.ts';
+import { pulled } from './messages.ts';
 import type { TaskOutcome } from './requests.ts';
 import { nextAttemptAt } from './retry.ts';
 import { type FindViolation, violationText } from './schema-check.ts';
+import { bufferedSignal } from './signals.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 
 /** What turns an outcome into a fact, beside the run itself. */
@@ -34,7 +37,7 @@ export const closing = (
     ...slot,
     attempt: entry.attempt,
     status: excused ? 'COMPLETED_WITH_ERRORS' : outcome.status,
-    output: outcome.output,
+    output: withSink(entry.phase.scheduled, outcome.output),
     disposition,
     ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
     ...(outcome.deadline === undefined ? {} : { deadline: outcome.deadline }),
@@ -56,17 +59,31 @@ const fitting = (entry: TaskEntry, outcome: TaskOutcome, findViolation: FindViol
   return { ...outcome, status: 'FAILED_WITH_TERMINAL_ERROR', reason };
 };
 
-/** The fact that a signal kept for a wait makes of it. */
-export const closingBySignal = (
+/**
+ * The fact that an open attempt makes of what is there for it already: a signal kept for a wait, messages for one who
+ * reads them. Nobody has to report it.
+ */
+export const closingAtHand = (
   state: ExecutionState,
   entry: TaskEntry,
-  { status, output }: SignalBuffered,
   judging: Judging,
-): TaskClosed | TaskDeadlineMissed => {
-  invariant(entry.phase.kind === 'attempt', `${entry.key} waits for nothing`);
+): TaskClosed | TaskDeadlineMissed | undefined => {
+  if (entry.phase.kind !== 'attempt') return undefined;
   const { ref, iteration, attempt } = entry.phase.scheduled;
-  return closing(state, entry, { ref, iteration, attempt, status, output }, judging);
+  const signal = bufferedSignal(state, entry);
+  if (signal !== undefined) {
+    return closing(state, entry, { ref, iteration, attempt, status: signal.status, output: signal.output }, judging);
+  }
+  const pull = pulled(state, entry);
+  if (pull === undefined) return undefined;
+  const outcome = { ref, iteration, attempt, status: 'COMPLETED', output: pull.output } as const;
+  const fact = closing(state, entry, outcome, judging);
+  return fact.type === 'TaskClosed' ? { ...fact, messagesTaken: pull.messagesTaken } : fact;
 };
+
+/** The answer to a message says what it is an answer to. */
+const withSink = ({ sink }: TaskScheduled, output: JsonObject): JsonObject =>
+  sink === undefined ? output : { event_produced: sink, ...output };
 
 const dispositionOf = (
   state: ExecutionState,

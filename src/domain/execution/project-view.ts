@@ -1,3 +1,4 @@
+import { isWaitingType } from '../definition/task-types.ts';
 import { type ExecutionId, type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type CompensationStatus, withCompensation } from './compensation-text.ts';
@@ -118,6 +119,7 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
     case 'ExecutionStarted':
     case 'LoopIterated':
     case 'SignalBuffered':
+    case 'MessageReceived':
     case 'TaskDeadlineMissed':
     case 'ExecutionDeadlineMissed':
       return;
@@ -132,9 +134,6 @@ const reasonOf = (event: Readonly<{ reason?: string }>): { reason?: string } =>
 const compensatesOf = (event: Readonly<{ compensates?: string }>): { compensates?: string } =>
   event.compensates === undefined ? {} : { compensates: event.compensates };
 
-/** Nobody leases a waiting task: it is in progress from the first. */
-const isWaiting = ({ taskType }: TaskScheduled): boolean => taskType === 'WAIT' || taskType === 'YIELD';
-
 const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable<TaskView> => ({
   taskId: taskIdOf(draft.executionId, seq),
   ref: event.ref,
@@ -142,7 +141,7 @@ const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable
   attempt: event.attempt,
   type: event.taskType,
   taskName: event.taskName,
-  status: isWaiting(event) ? 'IN_PROGRESS' : 'SCHEDULED',
+  status: isWaitingType(event.taskType) ? 'IN_PROGRESS' : 'SCHEDULED',
   queue: event.queue,
   input: event.input,
   scheduledAt: event.at,

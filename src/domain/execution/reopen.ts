@@ -1,3 +1,4 @@
+import { familyOf } from '../definition/task-types.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { resumeCompensation } from './fold-compensation.ts';
 import { openJoin } from './join-state.ts';
@@ -68,21 +69,7 @@ const revive = (state: ExecutionState, entry: TaskEntry, at: Instant): void => {
 
 const isJoin = (entry: TaskEntry): boolean => entry.node.type === 'JOIN' || entry.node.type === 'EXCLUSIVE_JOIN';
 
-const hasAttempts = (entry: TaskEntry): boolean => {
-  switch (entry.node.type) {
-    case 'SIMPLE':
-    case 'DYNAMIC':
-    case 'INLINE':
-    case 'LAMBDA':
-    case 'JSON_JQ_TRANSFORM':
-    case 'WAIT':
-    case 'YIELD':
-    case 'UNSUPPORTED':
-      return true;
-    default:
-      return false;
-  }
-};
+const hasAttempts = ({ node }: TaskEntry): boolean => node.type === 'UNSUPPORTED' || familyOf(node.type) !== 'operator';
 
 /** An operator that failed by itself is entered again, as if it had never been reached. */
 const forgetOperator = (state: ExecutionState, entry: TaskEntry): void => {

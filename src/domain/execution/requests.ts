@@ -22,11 +22,24 @@ export type ExecutionRequest =
   | Readonly<{ type: 'SettleTask'; outcome: TaskOutcome }>
   | Readonly<{
       type: 'Signal';
-      /** Absent: the first blocked WAIT or YIELD. */
+      /** Absent: the first blocked WAIT, YIELD or HUMAN. */
       ref?: string;
       status: ReportStatus;
       output: JsonObject;
       by: string;
+    }>
+  /** A message for the run; its id was drawn by who brings it. */
+  | Readonly<{ type: 'ReceiveMessage'; id: string; payload: JsonObject; by: string }>
+  | Readonly<{
+      type: 'CompleteTask';
+      /** Names the attempt: the seq of the event that scheduled it. */
+      scheduledSeq: number;
+      status: ReportStatus;
+      output: JsonObject;
+      reason?: string;
+      by: string;
+      /** Also a task that a worker holds or may take; what its holder reports later is refused. */
+      ofWorkersToo: boolean;
     }>
   | Readonly<{ type: 'Pause'; by: string; reason?: string }>
   | Readonly<{ type: 'Resume'; by: string; reason?: string }>

@@ -4,7 +4,14 @@ import { type ExecutionId, type Instant, type TaskId, taskIdOf } from '../kernel
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { CompensationStatus } from './compensation-text.ts';
 import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
-import type { DeadlineKind, ExecutionStarted, SignalBuffered, TaskScheduled, TaskSlot } from './events.ts';
+import type {
+  DeadlineKind,
+  ExecutionStarted,
+  MessageReceived,
+  SignalBuffered,
+  TaskScheduled,
+  TaskSlot,
+} from './events.ts';
 import type { ClosedExecutionStatus, TaskStatus } from './statuses.ts';
 import { keyAt, keyOf, stripSuffix, type TaskKey } from './task-key.ts';
 
@@ -146,6 +153,11 @@ export type ExecutionState = {
   compensable: TaskEntry[];
   compensation: Compensation | undefined;
   signals: SignalBuffered[];
+  /** Messages that nobody has taken yet, oldest first, and their size as JSON. */
+  messages: MessageReceived[];
+  messageBytes: number;
+  /** Open tasks that would take a message. */
+  messageReaders: Set<TaskKey>;
   /** When the run's own deadline counts from. */
   deadlineFrom: Instant | undefined;
   executionDeadlineMissed: boolean;
@@ -174,6 +186,9 @@ export const emptyState = (executionId: ExecutionId, plan: Plan): ExecutionState
   compensable: [],
   compensation: undefined,
   signals: [],
+  messages: [],
+  messageBytes: 0,
+  messageReaders: new Set(),
   deadlineFrom: undefined,
   executionDeadlineMissed: false,
 });
@@ -220,6 +235,8 @@ export const copyState = (state: ExecutionState): ExecutionState => {
       left: [...state.compensation.left],
     },
     signals: [...state.signals],
+    messages: [...state.messages],
+    messageReaders: new Set(state.messageReaders),
   };
 };
 

@@ -5,10 +5,12 @@ import { exclusiveJoin } from './exclusive-join.ts';
 import { fork } from './fork.ts';
 import { join } from './join.ts';
 import { noop, setVariable, terminate, unsupported } from './plain-operators.ts';
+import { event, kafkaPublish } from './publishing.ts';
 import { decision, switchTask } from './switch.ts';
-import { inline, jqTransform, lambda } from './system.ts';
+import { inline, jqTransform, lambda, ofOtherRuns } from './system.ts';
 import type { TaskSemantics } from './task-semantics.ts';
-import { wait, yieldTask } from './waiting.ts';
+import { human, pullMessages, wait, yieldTask } from './waiting.ts';
+import { waitForWebhook } from './webhook.ts';
 import { dynamic, simple } from './worker.ts';
 
 /** What each type of node does. Total: a missing type does not compile. */
@@ -18,8 +20,16 @@ export const registry: { readonly [K in PlanNodeType]: TaskSemantics<K> } = {
   INLINE: inline,
   LAMBDA: lambda,
   JSON_JQ_TRANSFORM: jqTransform,
+  GET_WORKFLOW: ofOtherRuns,
+  TERMINATE_WORKFLOW: ofOtherRuns,
+  UPDATE_TASK: ofOtherRuns,
   WAIT: wait,
   YIELD: yieldTask,
+  HUMAN: human,
+  WAIT_FOR_WEBHOOK: waitForWebhook,
+  PULL_WORKFLOW_MESSAGES: pullMessages,
+  EVENT: event,
+  KAFKA_PUBLISH: kafkaPublish,
   SWITCH: switchTask,
   DECISION: decision,
   FORK_JOIN: fork,

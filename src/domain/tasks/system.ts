@@ -19,3 +19,5 @@ const system = (programField: 'scriptExpression' | undefined): TaskSemantics<Sys
 export const inline = system(undefined);
 export const lambda = system('scriptExpression');
 export const jqTransform = system(undefined);
+/** Reads, ends or completes what is of another run: a pass never takes another run's lock, so these are done beside it. */
+export const ofOtherRuns = system(undefined);

@@ -11,7 +11,7 @@ import type { OperatorStatus } from '../execution/statuses.ts';
 import { evaluateTemplate } from '../expression/evaluate.ts';
 import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { Scope } from '../expression/scope.ts';
-import type { Instant } from '../kernel/brand.ts';
+import type { Instant, TaskId } from '../kernel/brand.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /** The four families: who brings a task to its end. Each type is in exactly one. */
@@ -23,6 +23,8 @@ export type DecisionEnvironment = Readonly<{
   findViolation: FindViolation;
   /** A task definition by a name only known at run time: null when there is none, undefined when it is not loaded yet. */
   taskDefinition: (name: string) => TaskDefinition | null | undefined;
+  /** Proves at the door for callbacks that its holder may end the task: nobody can guess it, and the same task has the same. */
+  callbackToken: (taskId: TaskId) => string;
 }>;
 
 type Matching<N extends PlanNode, K> = N extends PlanNode ? (K extends N['type'] ? N : never) : never;
@@ -50,12 +52,14 @@ export type Step =
       /** Of a task definition that was only known at run time. */
       schemas?: EnforcedSchemas;
       fireAt?: Instant;
+      /** The task sends its message with this very fact, and stays open for the answer. */
+      sink?: string;
     }>
   | Readonly<{
       kind: 'resolve';
       input: JsonValue;
       output: JsonObject;
-      effect?: Pick<OperatorResolved, 'chosenCase' | 'variables' | 'branches' | 'termination'>;
+      effect?: Pick<OperatorResolved, 'chosenCase' | 'variables' | 'branches' | 'termination' | 'sink'>;
     }>
   | Readonly<{ kind: 'open'; input: JsonValue; items?: readonly JsonValue[] }>
   | Readonly<{ kind: 'refuse'; input: JsonValue; reason: string }>

@@ -1,7 +1,8 @@
+import { pullOf } from '../execution/messages.ts';
 import type { Instant } from '../kernel/brand.ts';
 import type { JsonValue } from '../kernel/json.ts';
 import { addDuration, parseDuration, parseUntil } from '../kernel/time.ts';
-import { resolvedInput, type Step, type TaskSemantics } from './task-semantics.ts';
+import { type EnterContext, resolvedInput, type Step, type TaskSemantics } from './task-semantics.ts';
 
 const isGiven = (value: JsonValue | undefined): value is JsonValue =>
   value !== undefined && value !== null && value !== '';
@@ -41,12 +42,25 @@ export const wait: TaskSemantics<'WAIT'> = {
   },
 };
 
+const opened = (context: EnterContext): Step => {
+  const resolved = resolvedInput(context);
+  if (!resolved.ok) return resolved.step;
+  return { kind: 'dispatch', input: resolved.input, taskName: context.node.name };
+};
+
 /** Ends by a signal. */
-export const yieldTask: TaskSemantics<'YIELD'> = {
+export const yieldTask: TaskSemantics<'YIELD'> = { family: 'waiting', enter: opened };
+
+/** Ends by what a person says: a signal, or the door of the task itself. What is asked of the person is its input. */
+export const human: TaskSemantics<'HUMAN'> = { family: 'waiting', enter: opened };
+
+/** Ends with the messages that it takes off the run's own queue; without any it waits, or goes on at once. */
+export const pullMessages: TaskSemantics<'PULL_WORKFLOW_MESSAGES'> = {
   family: 'waiting',
   enter: (context) => {
-    const resolved = resolvedInput(context);
-    if (!resolved.ok) return resolved.step;
-    return { kind: 'dispatch', input: resolved.input, taskName: context.node.name };
+    const step = opened(context);
+    if (step.kind !== 'dispatch') return step;
+    const pull = pullOf(step.input);
+    return typeof pull === 'string' ? { kind: 'refuse', input: step.input, reason: pull } : step;
   },
 };

@@ -283,6 +283,7 @@ describe('memory and PostgreSQL', () => {
         sandbox,
         log,
         clock,
+        callbackKey: 'key',
         foldCacheBytesMax: 1_000_000,
         stepsOnReport: true,
       });

@@ -36,9 +36,9 @@ const call = (route: Route, key?: string, change = (path: string) => path): Prom
 
 const errorWithoutId = ({ json: { requestId: _, ...rest } }: Answer) => rest;
 
-test('nothing but health is public', () => {
+test('nothing but health and the callbacks, which prove themselves, is public', () => {
   const open = ROUTES.filter((route) => !isProtected(route)).map(nameOf);
-  expect(open).toEqual(['GET /v1/health/live', 'GET /health', 'GET /v1/health/ready']);
+  expect(open).toEqual(['GET /v1/health/live', 'GET /health', 'GET /v1/health/ready', 'POST /v1/hooks/:token']);
 });
 
 describe('without credentials', () => {

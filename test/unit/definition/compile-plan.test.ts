@@ -65,9 +65,9 @@ describe('a plan', () => {
   });
 
   it('makes a worker task of a type that Conductor does not know, and marks one that this version does not execute', () => {
-    const plan = planOf(workflow([node('MY_TYPE', 'a'), node('HUMAN', 'b')]), 'conductor');
+    const plan = planOf(workflow([node('MY_TYPE', 'a'), node('GRPC', 'b')]), 'conductor');
     expect(nodeIn(plan, 'a', 'SIMPLE').definition.type).toBe('MY_TYPE');
-    expect(nodeIn(plan, 'b', 'UNSUPPORTED').declaredType).toBe('HUMAN');
+    expect(nodeIn(plan, 'b', 'UNSUPPORTED').declaredType).toBe('GRPC');
   });
 });
 

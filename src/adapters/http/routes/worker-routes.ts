@@ -34,7 +34,7 @@ const TOKEN_OF_NO_LEASE = '00000000-0000-0000-0000-000000000000' as LeaseToken;
 
 const tokenOf = (text: string): LeaseToken => parseLeaseToken(text) ?? TOKEN_OF_NO_LEASE;
 
-const taskIdFrom = (text: string): Result<TaskId, ApiError> => {
+export const taskIdFrom = (text: string): Result<TaskId, ApiError> => {
   const parts = parseTaskId(text);
   return parts === undefined ? err(NOT_FOUND) : ok(taskIdOf(parts.executionId, parts.scheduledSeq));
 };

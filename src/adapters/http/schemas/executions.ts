@@ -183,6 +183,7 @@ export const historyEvent = z.looseObject({
     'LoopIterated',
     'OperatorClosed',
     'SignalBuffered',
+    'MessageReceived',
     'ExecutionPaused',
     'ExecutionResumed',
     'ExecutionDeadlineMissed',

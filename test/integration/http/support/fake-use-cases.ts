@@ -81,6 +81,33 @@ const workers: UseCases['workers'] = {
   workers: async () => ok([{ queue: 'bill', workerId: 'w1', lastPollAt: NOON }]),
 };
 
+const doors: UseCases['doors'] = {
+  completeTask: async (_, taskId) => (taskId === LEASED.taskId ? ok(SUMMARY) : NOT_FOUND),
+  sendMessage: async (_, id) => found(id, { messageId: 'm1' }),
+  callback: async ({ token }) => token === 'good-token',
+  webhook: async () => 1,
+};
+
+const LETTER = {
+  id: '7',
+  executionId: RUN,
+  topic: 'event/kafka',
+  orderingKey: `${RUN}/event/kafka`,
+  payload: { sink: 'kafka:orders' },
+  attempts: 10,
+  createdAt: NOON,
+  deadAt: NOON,
+  lastFailure: 'no handler',
+};
+const EVENT = { id: '8', sink: 'internal:x', executionId: RUN, messageId: 'm', payload: {}, recordedAt: NOON };
+
+const outbox: UseCases['outbox'] = {
+  deadLetters: async () => ok({ items: [LETTER], nextCursor: 'next' }),
+  redrive: async (_, id) => (id === '7' ? ok(null) : NOT_FOUND),
+  deleteDeadLetter: async (_, id) => (id === '7' ? ok(null) : NOT_FOUND),
+  internalEvents: async () => ok({ items: [EVENT] }),
+};
+
 /**
  * Use cases that answer like an engine with one run, one workflow definition and one task definition. Keys and namespaces
  * are real, over the store in memory.
@@ -95,6 +122,8 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     definitions: { ...definitions, ...overrides.definitions },
     executions: { ...executions, ...overrides.executions },
     workers: { ...workers, ...overrides.workers },
+    doors: { ...doors, ...overrides.doors },
+    outbox: { ...outbox, ...overrides.outbox },
     access: { ...access, ...overrides.access },
     health: { problems: async () => [], ...overrides.health },
   };
