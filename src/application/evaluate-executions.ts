@@ -11,6 +11,7 @@ import { type DecisionDeps, decideExecution } from './decide-execution.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
 import type { FoldCache } from './fold-cache.ts';
+import type { AfterCommit } from './message-handler.ts';
 import { OwedWork } from './owed.ts';
 import type { StoreClock } from './store-clock.ts';
 
@@ -90,6 +91,15 @@ export class Evaluator {
     this.committed(pass);
     if (pass.locked.heads.length === 0) return undefined;
     return pass.rejections.get(executionId) ?? 'accepted';
+  }
+
+  /**
+   * The same inside a transaction that its caller owns, for a run that may be refused: what is left to do once that has
+   * committed.
+   */
+  async requestIn(tx: EngineTx, executionId: ExecutionId, request: ExecutionRequest): Promise<AfterCommit> {
+    const pass = await this.pass(tx, await claimRun(tx, executionId), new Map([[executionId, request]]));
+    return () => this.committed(pass);
   }
 
   /** One run broke the batch: its members run alone, and the one that breaks alone is parked. */

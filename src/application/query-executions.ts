@@ -157,13 +157,16 @@ const whyWaiting = (
 
 const whyOpen = (row: OpenTaskRow, task: TaskView | undefined): string => {
   if (row.hasOutcome) return 'It has been reported and waits for the next evaluation.';
-  if (row.family === 'waiting') {
-    return task?.fireAt === undefined
-      ? `It waits for a signal to ${keyOf(row)}.`
-      : `It waits until ${formatInstant(task.fireAt)}.`;
-  }
+  if (row.family === 'waiting') return whyWaits(row, task);
   if (row.leased) return `Worker ${row.workerId ?? '?'} holds it${leaseEnd(row)}.`;
   return `It waits in queue ${row.queue} for a worker, visible since ${formatInstant(row.visibleAt)}.`;
+};
+
+const whyWaits = (row: OpenTaskRow, task: TaskView | undefined): string => {
+  if (task?.subWorkflowId !== undefined) return `It waits for the execution ${task.subWorkflowId}.`;
+  if (task?.type === 'START_WORKFLOW') return 'It waits for its execution to be started.';
+  if (task?.fireAt !== undefined) return `It waits until ${formatInstant(task.fireAt)}.`;
+  return `It waits for a signal to ${keyOf(row)}.`;
 };
 
 const leaseEnd = (row: OpenTaskRow): string =>

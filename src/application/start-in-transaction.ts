@@ -1,18 +1,34 @@
+import type { CheckScript } from '../domain/definition/check-context.ts';
+import { checkDefinition } from '../domain/definition/check-definition.ts';
+import { inlineDocument } from '../domain/definition/check-inline-definitions.ts';
+import { parseWorkflowDefinition } from '../domain/definition/parse-definition.ts';
+import type { Dialect } from '../domain/definition/workflow-definition.ts';
 import type { ParentLink } from '../domain/execution/events.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
+import { canonicalJson } from '../domain/kernel/canonical-json.ts';
 import { derivedExecutionId } from '../domain/kernel/derived-id.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
+import type { ContentHasher } from '../ports/content-hasher.ts';
 import type { EngineTx } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { ApplicationError } from './application-error.ts';
-import type { ResolveBundle } from './definitions/load-bundle.ts';
+import { workflowHash } from './definitions/content.ts';
+import { refusedDefinition } from './definitions/definition-error.ts';
+import { bundleOf, type ResolveBundle, type ResolvedBundle } from './definitions/load-bundle.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
+import { taskNamesOf } from './definitions/task-names.ts';
 import { type AfterCommit, nothingMore } from './message-handler.ts';
 import { type BeginDeps, beginRuns, noDefinition, type ReadyStart, startInput } from './start-run.ts';
 
 export type DerivedStartDeps = BeginDeps &
-  Readonly<{ resolveBundle: ResolveBundle; plans: PlanCache; schemas: SchemaValidator }>;
+  Readonly<{
+    resolveBundle: ResolveBundle;
+    plans: PlanCache;
+    schemas: SchemaValidator;
+    hash: ContentHasher;
+    checkScript: CheckScript;
+  }>;
 
 /** A run that the engine itself starts because of a fact: its id is derived from the fact, never drawn. */
 export type DerivedStart = Readonly<{
@@ -20,6 +36,8 @@ export type DerivedStart = Readonly<{
   executionId: ExecutionId;
   name: string;
   version?: number;
+  /** A definition that no name leads to; `name` is its own where it has none. */
+  inline?: Readonly<{ document: JsonObject; dialect: Dialect }>;
   input: JsonObject;
   priority: number;
   correlationId?: string;
@@ -29,6 +47,9 @@ export type DerivedStart = Readonly<{
   failedExecutionId?: ExecutionId;
 }>;
 
+/** A start that can be carried out; its bundle is put, and known for good once the transaction has committed. */
+export type PreparedStart = ReadyStart & Readonly<{ remember: AfterCommit }>;
+
 /** Starts runs inside a transaction that its caller owns; a start that is delivered twice starts one run. */
 export class StartInTransaction {
   private readonly deps: DerivedStartDeps;
@@ -37,12 +58,15 @@ export class StartInTransaction {
     this.deps = deps;
   }
 
-  /** Reads only. Errors, which would come again at each delivery: NOT_FOUND, INPUT_SCHEMA_VIOLATION. */
-  async prepare(tx: EngineTx, start: DerivedStart): Promise<Result<ReadyStart, ApplicationError>> {
-    const { name, version, namespace } = start;
-    const resolved = await this.deps.resolveBundle(namespace, name, version, tx);
-    if (resolved === undefined) return err(noDefinition(name, version));
-    const plan = await this.deps.plans.planOf(resolved.hash, tx);
+  /**
+   * Locks nothing of any run. Errors, which would come again at each delivery: NOT_FOUND, INPUT_SCHEMA_VIOLATION, and
+   * those of a registration for a definition that data gave.
+   */
+  async prepare(tx: EngineTx, start: DerivedStart): Promise<Result<PreparedStart, ApplicationError>> {
+    const { namespace } = start;
+    const resolved = await this.resolve(tx, start);
+    if (!resolved.ok) return resolved;
+    const plan = await this.deps.plans.planOf(resolved.value.hash, tx);
     const input = startInput(this.deps.schemas, plan, start.input);
     if (!input.ok) return input;
     return ok({
@@ -57,14 +81,51 @@ export class StartInTransaction {
       parent: start.parent,
       depth: start.depth ?? 0,
       failedExecutionId: start.failedExecutionId,
+      remember: resolved.value.remember,
     });
   }
 
+  /** What two starts under one idempotency key must have in common. */
+  fingerprintOf(start: Readonly<{ name: string; version: number | null; input: JsonObject }>): string {
+    const { name, version, input } = start;
+    return this.deps.hash(canonicalJson({ name, version, input }));
+  }
+
+  private async resolve(tx: EngineTx, start: DerivedStart): Promise<Result<ResolvedBundle, ApplicationError>> {
+    const { namespace, name, version, inline } = start;
+    if (inline !== undefined) return this.freeze(tx, namespace, inlineDocument(inline.document, name), inline.dialect);
+    const resolved = await this.deps.resolveBundle(namespace, name, version, tx);
+    return resolved === undefined ? err(noDefinition(name, version)) : ok(resolved);
+  }
+
+  /** A definition written out is judged as a registration judges it, and pinned by its content like every other. */
+  private async freeze(
+    tx: EngineTx,
+    namespace: Namespace,
+    document: JsonObject,
+    dialect: Dialect,
+  ): Promise<Result<ResolvedBundle, ApplicationError>> {
+    const { hash, checkScript } = this.deps;
+    const parsed = parseWorkflowDefinition(document, dialect);
+    if (!parsed.ok) return refusedDefinition(parsed.error);
+    const workflow = parsed.value;
+    const names = taskNamesOf(workflow);
+    const resolved = await bundleOf(tx, hash, namespace, { workflow, hash: workflowHash(hash, workflow), names });
+    const problems = checkDefinition(resolved.bundle, checkScript);
+    if (problems.length > 0) return refusedDefinition(problems);
+    await tx.putBundle(resolved.hash, resolved.bundle);
+    return ok({ ...resolved, remember: nothingMore });
+  }
+
   /** Puts the run on record, unless it is there already: the same fact was carried out before. */
-  async begin(tx: EngineTx, ready: ReadyStart): Promise<AfterCommit> {
+  async begin(tx: EngineTx, ready: PreparedStart): Promise<AfterCommit> {
     const { now, head } = await tx.lookUpRun(ready.executionId);
     if (head !== undefined) return nothingMore;
-    return (await beginRuns(this.deps, tx, [ready], now)).announce;
+    const { announce } = await beginRuns(this.deps, tx, [ready], now);
+    return () => {
+      ready.remember();
+      announce();
+    };
   }
 
   async start(tx: EngineTx, start: DerivedStart): Promise<Result<AfterCommit, ApplicationError>> {

@@ -156,6 +156,8 @@ const startInTransaction = (c: DependencyContainer): StartInTransaction =>
     wake: c.resolve(TOKENS.wake),
     delayed: c.resolve(TOKENS.delayed),
     schemas: c.resolve(TOKENS.schemas),
+    hash: sha256,
+    checkScript: c.resolve(TOKENS.steering).checkSyntax,
   });
 
 const startWorkflow = (c: DependencyContainer): StartWorkflow =>

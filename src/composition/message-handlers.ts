@@ -1,4 +1,5 @@
 import type { DependencyContainer } from 'tsyringe';
+import { ChildRuns } from '../application/child-runs.ts';
 import { failureWorkflowHandler } from '../application/failure-workflow.ts';
 import { internalSinkHandler } from '../application/internal-sink.ts';
 import type { MessageHandler } from '../application/message-handler.ts';
@@ -7,8 +8,17 @@ import { TOKENS } from './tokens.ts';
 
 /** Who deals with which message. Total: a topic that is not for a broker does not compile without a handler. */
 export const messageHandlers = (c: DependencyContainer): ReadonlyMap<string, MessageHandler> => {
+  const children = new ChildRuns({
+    starts: c.resolve(TOKENS.startInTransaction),
+    evaluator: c.resolve(TOKENS.evaluator),
+    wake: c.resolve(TOKENS.wake),
+  });
   const handlers: Readonly<Record<Exclude<OutboxTopic, BrokerTopic>, MessageHandler>> = {
     'start-failure-workflow': failureWorkflowHandler(c.resolve(TOKENS.startInTransaction)),
+    'start-child': children.startChild,
+    'start-workflow': children.startWorkflow,
+    'child-ended': children.childEnded,
+    'terminate-child': children.terminateChild,
     'event/internal': internalSinkHandler,
   };
   return new Map(Object.entries(handlers));

@@ -259,6 +259,8 @@ export interface EngineTx extends DefinitionReads, Pick<DefinitionStore, 'putBun
    * transaction ended. Of several claims of one call for the same key the first wins.
    */
   claimIdempotencyKeys(claims: readonly IdempotencyClaim[]): Promise<ReadonlySet<ExecutionId>>;
+  /** Who holds a key that this transaction lost, to the statements after that. */
+  findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
 
   /**
    * Sets outcomes, fenced by the token in the outer WHERE, and asks for the passes. The decide rows are taken first.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExecutionId } from '../../src/domain/kernel/brand.ts';
+import { addMs, type ExecutionId } from '../../src/domain/kernel/brand.ts';
 import type { DeliveryFailure, PublishMessage } from '../../src/ports/engine-store.ts';
 import { ALPHA, BETA, givenExecution, inTx, messageOf, owed, rolledBack } from './given.ts';
 import { harnesses, useHarness } from './harness.ts';
@@ -58,6 +58,14 @@ describe.each(harnesses)('the outbox over $name', (harness) => {
     await put(await givenExecution(open()), messageOf('m-1'), messageOf('m-2'));
     const held = await inTx(open().engine, (tx) => tx.claimMessages(10, 60_000));
     expect(held.map((message) => message.dedupKey)).toEqual(['m-1']);
+    expect(await claimedKeys()).toEqual([]);
+    await open().advance(60_001);
+    expect(await claimedKeys()).toEqual(['m-1']);
+  });
+
+  it('keeps a message that is visible later until then', async () => {
+    const visibleAt = addMs(await open().engine.now(), 60_000);
+    await put(await givenExecution(open()), messageOf('m-1', { visibleAt }));
     expect(await claimedKeys()).toEqual([]);
     await open().advance(60_001);
     expect(await claimedKeys()).toEqual(['m-1']);

@@ -240,7 +240,11 @@ describe.each(harnesses)('a step of a run over $name', (harness) => {
     const step = stepOf(held, {
       armed: [timerOf(next, 'SCHEDULE_TO_CLOSE', due)],
       disarmed: [{ type: 'CancelTimers', ...slot }],
-      messages: [messageOf('one'), messageOf('two')],
+      messages: [
+        messageOf('later', { visibleAt: addMs(at, 60_000), orderingKey: 'later' }),
+        messageOf('one'),
+        messageOf('two'),
+      ],
     });
     expect(await isStepped(open(), step)).toBe(true);
     await inTx(open().engine, (tx) => tx.fireTimers(10));

@@ -35,6 +35,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   findWorkflow: definitions.findWorkflow,
   putBundle: definitions.putBundle,
   ...evaluationWrites(state),
+  findIdempotencyHolder: async (namespace, key) => idempotencyHolder(state, namespace, key),
   ...eventLogWrites(state),
   ...openTaskWrites(state),
   ...executionWrites(state),

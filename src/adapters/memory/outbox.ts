@@ -1,4 +1,4 @@
-import { addMs } from '../../domain/kernel/brand.ts';
+import { addMs, type Instant } from '../../domain/kernel/brand.ts';
 import type { DeliveryFailure, EngineTx, Owed, PublishMessage } from '../../ports/engine-store.ts';
 import { inNamespace, type OutboxRow } from './rows.ts';
 import type { MemoryState } from './state.ts';
@@ -15,13 +15,13 @@ export const deliveryHeads = (state: MemoryState): readonly OutboxRow[] => {
 };
 
 const putMessage = (state: MemoryState, { namespace, executionId, item }: Owed<PublishMessage>): void => {
-  const { topic, dedupKey, orderingKey, payload } = item;
+  const { topic, dedupKey, orderingKey, payload, visibleAt } = item;
   if (state.tables.outbox.byDedup.first(dedupKeyOf({ executionId, dedupKey })) !== undefined) return;
   const order = state.nextOrder();
   state.tables.outbox.put({
     message: { id: String(order), namespace, executionId, topic, dedupKey, orderingKey, payload, attempts: 0 },
     order,
-    nextAttemptAt: state.now(),
+    nextAttemptAt: Math.max(visibleAt ?? 0, state.now()) as Instant,
     createdAt: state.now(),
     dead: false,
   });

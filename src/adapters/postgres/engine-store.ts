@@ -68,6 +68,7 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   lookUpRun: (id) => lookUpRun(session, id),
   createExecutions: (executions) => createExecutions(session, executions),
   claimIdempotencyKeys: (claims) => claimIdempotencyKeys(session, claims),
+  findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(session, namespace, key),
   settleTasks: (namespace, reports) => settleTasks(session, namespace, reports),
   settleWaiting: (namespace, outcomes) => settleWaiting(session, namespace, outcomes),
   holdAttempt: (namespace, taskId) => holdAttempt(session, namespace, taskId),

@@ -11,6 +11,7 @@ import {
   preparedCommand,
   sql,
   text,
+  timestampOrNull,
 } from './statement.ts';
 
 const put = preparedCommand('outbox_put');
@@ -39,13 +40,15 @@ export const putMessages = async (session: Session, messages: readonly Owed<Publ
     dedup_key: item.dedupKey,
     ordering_key: item.orderingKey,
     payload: item.payload,
+    visible_at: timestampOrNull(item.visibleAt),
     position,
   }));
   await session.run(put`
-    insert into outbox_events (workflow_id, namespace, topic, dedup_key, ordering_key, payload)
-    select workflow_id, namespace, topic, dedup_key, ordering_key, payload
+    insert into outbox_events (workflow_id, namespace, topic, dedup_key, ordering_key, payload, available_at)
+    select workflow_id, namespace, topic, dedup_key, ordering_key, payload, greatest(visible_at, clock_timestamp())
     from json_to_recordset(${jsonRows(rows)}::json) as r (
-      workflow_id uuid, namespace text, topic text, dedup_key text, ordering_key text, payload json, position integer
+      workflow_id uuid, namespace text, topic text, dedup_key text, ordering_key text, payload json,
+      visible_at timestamptz, position integer
     )
     order by workflow_id, position
     on conflict (workflow_id, dedup_key) do nothing`);

@@ -4,7 +4,7 @@ import type { LeasedTask, OpenedTask, Owed, RunStep, SteppedRuns, TaskReport } f
 import type { Database } from './database.ts';
 import { projectionRow } from './executions.ts';
 import { classifyFailure } from './sqlstate.ts';
-import { arrayText, instant, jsonOf, lines, prepared, sql } from './statement.ts';
+import { arrayText, instant, jsonOf, lines, prepared, sql, timestampOrNull } from './statement.ts';
 import { closedRow, queueRow } from './task-queue.ts';
 import { timerRow, timerSlotRow } from './timers.ts';
 
@@ -60,11 +60,12 @@ const extrasOf = (step: RunStep) => {
   return JSON.stringify({
     armed: step.armed.map((item) => timerRow(owed(item))),
     disarmed: step.disarmed.map((item) => timerSlotRow(owed(item))),
-    messages: step.messages.map(({ topic, dedupKey, orderingKey, payload }) => ({
+    messages: step.messages.map(({ topic, dedupKey, orderingKey, payload, visibleAt }) => ({
       topic,
       dedup_key: dedupKey,
       ordering_key: orderingKey,
       payload,
+      visible_at: timestampOrNull(visibleAt),
     })),
   });
 };
@@ -90,12 +91,14 @@ const timedWrites = sql.fragment`, disarmed as (
         ref text, iteration integer, attempt integer, purpose text, fire_at timestamptz, under_lock boolean
       )
     ), sent as (
-      insert into outbox_events (workflow_id, namespace, topic, dedup_key, ordering_key, payload)
-      select good.workflow_id, good.namespace, r.topic, r.dedup_key, r.ordering_key, r.payload
+      insert into outbox_events (workflow_id, namespace, topic, dedup_key, ordering_key, payload, available_at)
+      select
+        good.workflow_id, good.namespace, r.topic, r.dedup_key, r.ordering_key, r.payload,
+        greatest(r.visible_at, clock_timestamp())
       from good cross join lateral rows from (
         json_to_recordset(good.extras -> 'messages')
-          as (topic text, dedup_key text, ordering_key text, payload json)
-      ) with ordinality as r (topic, dedup_key, ordering_key, payload, position)
+          as (topic text, dedup_key text, ordering_key text, payload json, visible_at timestamptz)
+      ) with ordinality as r (topic, dedup_key, ordering_key, payload, visible_at, position)
       order by good.workflow_id, r.position
       on conflict do nothing
     )`;

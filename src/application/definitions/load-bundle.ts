@@ -11,7 +11,12 @@ import { taskNamesOf } from './task-names.ts';
 const ENTRIES_MAX = 1_000;
 
 /** What a run pins. */
-export type ResolvedBundle = Readonly<{ hash: string; bundle: DefinitionBundle }>;
+export type ResolvedBundle = Readonly<{
+  hash: string;
+  bundle: DefinitionBundle;
+  /** Told when the transaction that put the bundle has committed: from then on it need not be put again. */
+  remember: () => void;
+}>;
 
 /** Finds a definition (the named version, or the highest) and freezes it with its task definitions; undefined: no such one. */
 export type ResolveBundle = (
@@ -42,7 +47,7 @@ export const bundleOf = async (
   hash: ContentHasher,
   namespace: Namespace,
   definition: Readonly<{ workflow: WorkflowDefinition; hash: string; names: readonly string[] }>,
-): Promise<ResolvedBundle> => {
+): Promise<Omit<ResolvedBundle, 'remember'>> => {
   const taskDefinitions = await findTaskDefinitions(source, namespace, definition.names);
   const bundle = { workflow: definition.workflow, taskDefinitions };
   return { hash: bundleHash(hash, definition.hash, taskDefinitions), bundle };
@@ -64,10 +69,13 @@ export const createBundleResolver = (
     const names = namesByHash.get(row.hash) ?? taskNamesOf(row.definition);
     namesByHash.set(row.hash, names);
     const resolved = await bundleOf(source, hash, namespace, { workflow: row.definition, hash: row.hash, names });
+    const remember = (): void => {
+      storedBundles.set(resolved.hash, true);
+    };
     if (storedBundles.get(resolved.hash) === undefined) {
       await source.putBundle(resolved.hash, resolved.bundle);
-      if (source === definitions) storedBundles.set(resolved.hash, true);
+      if (source === definitions) remember();
     }
-    return resolved;
+    return { ...resolved, remember };
   };
 };

@@ -1,5 +1,6 @@
 import type { CheckContext, CheckScript } from './check-context.ts';
 import { checkGraph } from './check-graph.ts';
+import { checkInlineDefinitions } from './check-inline-definitions.ts';
 import { checkParameters } from './check-parameters.ts';
 import { checkReferences } from './check-references.ts';
 import { checkScripts } from './check-scripts.ts';
@@ -27,5 +28,6 @@ export const checkDefinition = (bundle: CompilableBundle, checkScript: CheckScri
     ...checkParameters(context),
     ...checkReferences(context),
     ...checkScripts(context),
+    ...checkInlineDefinitions(context, (inline) => checkDefinition(inline, checkScript)),
   ].slice(0, PROBLEMS_MAX);
 };

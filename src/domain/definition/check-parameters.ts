@@ -1,7 +1,8 @@
-import { isJsonObject, type JsonValue } from '../kernel/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import { parseDuration, parseUntil } from '../kernel/time.ts';
 import { childPath } from '../kernel/value-path.ts';
 import { type CheckContext, inputPath, isLiteral, problem } from './check-context.ts';
+import { readChildFields } from './child-fields.ts';
 import { isBlank } from './compilation.ts';
 import { loopItemsOf } from './compile-loop.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
@@ -168,11 +169,27 @@ const checkWait: Check = (place) => {
 const extraOf = (place: NodePlace, name: string): JsonValue | undefined => place.node.extra[name];
 
 const checkSubWorkflow: Check = (place) => {
-  const given = extraOf(place, 'subWorkflowParam');
+  const given = place.node.subWorkflowParam;
   const path = childPath(place.path, 'subWorkflowParam');
-  if (!isJsonObject(given)) return invalid('a SUB_WORKFLOW needs a subWorkflowParam', path);
-  if (!isMissing(given.name) || !isMissing(given.workflowDefinition)) return NONE;
+  if (given === undefined) return invalid('a SUB_WORKFLOW needs a subWorkflowParam', path);
+  if (!isMissing(given.name) || !isMissing(given.workflowDefinition)) return childFieldProblems(given, path);
   return invalid('a subWorkflowParam needs the name of a workflow, or a workflowDefinition', childPath(path, 'name'));
+};
+
+const checkStartWorkflow: Check = (place) => {
+  const given = place.node.inputParameters.startWorkflow ?? null;
+  const path = inputPath(place, 'startWorkflow');
+  if (!isLiteral(given)) return NONE;
+  if (!isJsonObject(given)) return invalid('a START_WORKFLOW needs the input "startWorkflow"', path);
+  if (!isMissing(given.name) || !isMissing(given.workflowDef)) return childFieldProblems(given, path);
+  return invalid('a startWorkflow needs the name of a workflow, or a workflowDef', childPath(path, 'name'));
+};
+
+/** What is written out must be usable; what an expression gives is judged when it is there. */
+const childFieldProblems = (given: JsonObject, path: string): readonly DefinitionProblem[] => {
+  const literals = Object.fromEntries(Object.entries(given).filter(([, value]) => isLiteral(value)));
+  const child = readChildFields(literals);
+  return child.ok ? NONE : invalid(child.error.message, childPath(path, child.error.field));
 };
 
 const checkEvent: Check = (place) =>
@@ -202,6 +219,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['JSON_JQ_TRANSFORM', (place) => requiredInput(place, 'queryExpression')],
   ['KAFKA_PUBLISH', (place) => requiredInput(place, 'kafka_request')],
   ['SUB_WORKFLOW', checkSubWorkflow],
+  ['START_WORKFLOW', checkStartWorkflow],
   ['EVENT', checkEvent],
   ['HTTP', checkHttp],
 ]);

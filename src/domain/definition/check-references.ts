@@ -7,6 +7,7 @@ import { childPath } from '../kernel/value-path.ts';
 import type { CheckContext } from './check-context.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import type { NodePlace } from './node-children.ts';
+import { subWorkflowParts } from './sub-workflow-parts.ts';
 import { expressionProblem, textsIn } from './templates.ts';
 
 const ROOT_NAMES = 'workflow, global, env, secrets';
@@ -52,6 +53,7 @@ const steeringProblems = (place: NodePlace, context: CheckContext): readonly Def
     ...(type === 'SWITCH' && expression !== undefined && !isScript(place)
       ? judged(expression, at('expression'), judge)
       : []),
+    ...(type === 'SUB_WORKFLOW' ? judged(subWorkflowParts(place.node).rest, at('subWorkflowParam'), judge) : []),
     ...(type === 'DO_WHILE' && items !== undefined ? judged(items, at('items'), judge) : []),
     ...(type === 'DO_WHILE' && condition?.ok === true
       ? judge(referencesOfCondition(condition.value), at('loopCondition'))

@@ -4,6 +4,7 @@ import { compileDynamicFork, compileExclusiveJoin, compileFork, compileJoin } fr
 import { compileLoop } from './compile-loop.ts';
 import { compileSwitch } from './compile-switch.ts';
 import type { PlanNode } from './plan.ts';
+import { subWorkflowParts } from './sub-workflow-parts.ts';
 import { policyOf } from './task-policy.ts';
 import { executedTypeOf } from './task-types.ts';
 import { compiledOrProblems } from './templates.ts';
@@ -29,8 +30,15 @@ const compileDynamic: Compile = (draft, compilation) => {
   return report(compilation, 'VALIDATION_FAILED', 'a DYNAMIC needs a dynamicTaskNameParam', path);
 };
 
+const compileSubWorkflow: Compile = (draft, compilation) => {
+  const { inline, rest } = subWorkflowParts(draft.definition);
+  const child = compiledOrProblems(rest, childPath(draft.path, 'subWorkflowParam'), compilation.problems);
+  if (child === undefined) return undefined;
+  return { ...draft.base, type: 'SUB_WORKFLOW', policy: policyAt(draft, compilation), child, inline };
+};
+
 const compileTask =
-  (type: SystemTaskType | Exclude<WaitingTaskType, PublishingTaskType>): Compile =>
+  (type: SystemTaskType | Exclude<WaitingTaskType, PublishingTaskType | 'SUB_WORKFLOW'>): Compile =>
   (draft, compilation) =>
     ({ ...draft.base, type, policy: policyAt(draft, compilation) }) as PlanNode;
 
@@ -65,6 +73,8 @@ const COMPILERS: Readonly<Record<TaskType | 'UNSUPPORTED', Compile>> = {
   PULL_WORKFLOW_MESSAGES: compileTask('PULL_WORKFLOW_MESSAGES'),
   EVENT: compilePublishing('EVENT'),
   KAFKA_PUBLISH: compilePublishing('KAFKA_PUBLISH'),
+  SUB_WORKFLOW: compileSubWorkflow,
+  START_WORKFLOW: compileTask('START_WORKFLOW'),
   SWITCH: compileSwitch,
   DECISION: compileSwitch,
   FORK_JOIN: compileFork,

@@ -28,7 +28,6 @@ const storedShape = (door: Dialect) => {
     rateLimited: field.flag.optional(),
     sink: field.text.optional(),
     startWorkflow: any,
-    subWorkflowParam: field.object.optional(),
   };
 };
 
@@ -51,6 +50,7 @@ const operatorShape = (door: Dialect) => {
     keepLastN: field.integer(1, INT32_MAX).optional(),
     dynamicTaskNameParam: text,
     scriptExpression: text,
+    subWorkflowParam: field.object.optional(),
     decisionCases: field.object.optional(),
     defaultCase: field.list.optional(),
     forkTasks: field.list.optional(),
@@ -165,14 +165,19 @@ const checkChildFields = (fields: NodeDocument, type: string, path: string, cont
   return Object.fromEntries(idle.map((field) => [field, fields[field] ?? null]));
 };
 
-const LAMBDA_SOURCE = 'scriptExpression';
+/** Types that read what they do from their input; written beside the input it means the same. */
+const INPUT_FIELDS: Readonly<Record<string, 'scriptExpression' | 'startWorkflow'>> = {
+  LAMBDA: 'scriptExpression',
+  START_WORKFLOW: 'startWorkflow',
+};
 
-/** A LAMBDA reads its script from its input; written beside the input it means the same. */
 const inputOf = (fields: NodeDocument, type: string): JsonObject => {
   const input = fields.inputParameters ?? {};
-  const source = fields.scriptExpression;
-  const isMissing = type === 'LAMBDA' && source !== undefined && !Object.hasOwn(input, LAMBDA_SOURCE);
-  return isMissing ? { ...input, [LAMBDA_SOURCE]: source } : input;
+  const field = Object.hasOwn(INPUT_FIELDS, type) ? INPUT_FIELDS[type] : undefined;
+  const given = field === undefined ? undefined : fields[field];
+  return field === undefined || given === undefined || Object.hasOwn(input, field)
+    ? input
+    : { ...input, [field]: given };
 };
 
 const plainFields = (fields: NodeDocument, type: string) => ({
@@ -199,6 +204,7 @@ const plainFields = (fields: NodeDocument, type: string) => ({
   keepLastN: fields.keepLastN,
   dynamicTaskNameParam: fields.dynamicTaskNameParam,
   scriptExpression: fields.scriptExpression,
+  subWorkflowParam: fields.subWorkflowParam,
 });
 
 const inlineTaskDefinition = (fields: NodeDocument, path: string, context: TreeContext) =>

@@ -1,5 +1,6 @@
 import type { JsonPath } from '../expression/json-path-ast.ts';
 import type { CompiledTemplate } from '../expression/parse-template.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import type { EnforcedSchemas } from './schemas.ts';
 import type { TaskPolicy } from './task-definition.ts';
 import type {
@@ -64,7 +65,7 @@ export type WorkerNode = NodeBase &
 export type DynamicNode = NodeBase & Readonly<{ type: 'DYNAMIC'; nameParameter: string }>;
 export type SystemNode = NodeBase & Readonly<{ type: SystemTaskType; policy: TaskPolicy }>;
 export type WaitingNode = NodeBase &
-  Readonly<{ type: Exclude<WaitingTaskType, PublishingTaskType>; policy: TaskPolicy }>;
+  Readonly<{ type: Exclude<WaitingTaskType, PublishingTaskType | 'SUB_WORKFLOW'>; policy: TaskPolicy }>;
 export type PublishingNode = NodeBase &
   Readonly<{
     type: PublishingTaskType;
@@ -73,6 +74,15 @@ export type PublishingNode = NodeBase &
     sink: CompiledTemplate | undefined;
     /** The task stays open after the message is owed, until somebody answers. */
     asyncComplete: boolean;
+  }>;
+export type SubWorkflowNode = NodeBase &
+  Readonly<{
+    type: 'SUB_WORKFLOW';
+    policy: TaskPolicy;
+    /** Its subWorkflowParam, compiled; a definition written out in it is not in here. */
+    child: CompiledTemplate;
+    /** The definition written out: its expressions are the child's, so it is taken as it is. */
+    inline: JsonObject | undefined;
   }>;
 export type SwitchNode = NodeBase &
   Readonly<{
@@ -122,6 +132,7 @@ export type PlanNode =
   | SystemNode
   | WaitingNode
   | PublishingNode
+  | SubWorkflowNode
   | SwitchNode
   | ForkNode
   | DynamicForkNode

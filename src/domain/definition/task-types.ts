@@ -33,6 +33,8 @@ const FAMILIES: Readonly<
   PULL_WORKFLOW_MESSAGES: 'waiting',
   EVENT: 'waiting',
   KAFKA_PUBLISH: 'waiting',
+  SUB_WORKFLOW: 'waiting',
+  START_WORKFLOW: 'waiting',
 };
 
 /** Every type that this version executes. */
@@ -54,8 +56,6 @@ export const UNSUPPORTED_TASK_TYPES: ReadonlySet<string> = new Set([
   'HTTP_POLL',
   'GRPC',
   'JDBC',
-  'SUB_WORKFLOW',
-  'START_WORKFLOW',
   'WEBHOOK',
   'BUSINESS_RULE',
   'QUERY_PROCESSOR',

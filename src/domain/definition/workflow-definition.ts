@@ -29,13 +29,15 @@ export type SystemTaskType =
 /** Steps that send a message. They are done with that, or wait for an answer. */
 export type PublishingTaskType = 'EVENT' | 'KAFKA_PUBLISH';
 
-/** Steps that wait for the clock, a signal, a person, a callback or a message. */
+/** Steps that wait for the clock, a signal, a person, a callback, a message or another run. */
 export type WaitingTaskType =
   | 'WAIT'
   | 'YIELD'
   | 'HUMAN'
   | 'WAIT_FOR_WEBHOOK'
   | 'PULL_WORKFLOW_MESSAGES'
+  | 'SUB_WORKFLOW'
+  | 'START_WORKFLOW'
   | PublishingTaskType;
 
 export type TaskType = OperatorType | WorkerTaskType | SystemTaskType | WaitingTaskType;
@@ -101,6 +103,8 @@ export type TaskNodeDefinition = Readonly<{
   keepLastN?: number;
   /** DYNAMIC */
   dynamicTaskNameParam?: string;
+  /** SUB_WORKFLOW: which definition, and how it is started. */
+  subWorkflowParam?: JsonObject;
   /** LAMBDA */
   scriptExpression?: string;
   /** Stored and shown, without effect in this version. */

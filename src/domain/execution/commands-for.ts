@@ -1,10 +1,17 @@
-import { type Instant, taskIdOf } from '../kernel/brand.ts';
+import { taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
+import { endForParent, endOfChild, endsOfChildren, isReportOf, startOfChild } from './child-messages.ts';
 import type { Command, QueuedFamily } from './commands.ts';
 import { attemptTimers, executionTimer } from './deadlines.ts';
-import type { ExecutionClosed, FailureWorkflowStart, TaskClosed, WorkflowEvent } from './events.ts';
+import type {
+  CompensationStarted,
+  ExecutionClosed,
+  FailureWorkflowStart,
+  TaskClosed,
+  WorkflowEvent,
+} from './events.ts';
 import { failureKey } from './failure-workflow.ts';
 import { eventOf } from './publish.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
@@ -31,7 +38,7 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
     case 'ExecutionRetried':
       return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }, ...executionTimer(state)];
     case 'CompensationStarted':
-      return cancellations(state, event.at);
+      return cancellations(state, event);
     case 'ExecutionClosed':
       return endings(state, event);
     case 'TaskDeadlineMissed':
@@ -80,6 +87,7 @@ export const openings = (state: ExecutionState, entry: TaskEntry): readonly Comm
       alertOnly: policy.timeoutPolicy === 'ALERT_ONLY',
     },
     ...attemptTimers(scheduled, policy, missed),
+    ...startOfChild(state, entry),
   ];
 };
 
@@ -101,11 +109,12 @@ const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] 
       ...(event.reason === undefined ? {} : { reason: event.reason }),
     },
     ...(entry.timed ? [{ type: 'CancelTimers' as const, ...slot }] : []),
+    ...(isReportOf(entry, event) ? [] : endOfChild(state, entry, 'the task that started it was closed')),
   ];
 };
 
 const endings = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => [
-  ...cancellations(state, event.at),
+  ...cancellations(state, event),
   {
     type: 'ProjectExecution',
     status: event.status,
@@ -114,11 +123,12 @@ const endings = (state: ExecutionState, event: ExecutionClosed): readonly Comman
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.failedTask === undefined ? {} : { failedTask: event.failedTask }),
   },
+  ...endForParent(state, event),
   ...failureWorkflow(state, event),
 ];
 
-const cancellations = (state: ExecutionState, at: Instant): readonly Command[] =>
-  leavesWork(state) ? [{ type: 'CancelOpenWork', at }] : [];
+const cancellations = (state: ExecutionState, event: ExecutionClosed | CompensationStarted): readonly Command[] =>
+  leavesWork(state) ? [{ type: 'CancelOpenWork', at: event.at }, ...endsOfChildren(state, event)] : [];
 
 /** What the end canceled has rows in the store, and so has the deadline of the run; most runs end without either. */
 const leavesWork = (state: ExecutionState): boolean => {

@@ -66,10 +66,18 @@ export type Command =
       dedupKey: string;
       orderingKey: string;
       payload: JsonObject;
+      /** Not before then; absent: at once. */
+      visibleAt?: Instant;
     }>;
 
 /** Internal topics are handled in the relay's own transaction. */
-export type OutboxTopic = 'start-failure-workflow' | EventTopic;
+export type OutboxTopic =
+  | 'start-failure-workflow'
+  | 'start-child'
+  | 'start-workflow'
+  | 'child-ended'
+  | 'terminate-child'
+  | EventTopic;
 
 /** Messages of EVENT tasks and for listeners, by the kind of their sink. */
 export type EventTopic = 'event/internal' | BrokerTopic;

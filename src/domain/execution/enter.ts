@@ -54,6 +54,7 @@ export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): 
     endedAt: undefined,
     workerId: undefined,
     taskName: opening.taskName,
+    child: undefined,
     timed: false,
     before: previous === undefined ? earlier(state, node) : previous.before,
   };

@@ -1,5 +1,6 @@
 import type { PlanNode } from '../definition/plan.ts';
-import type { Instant } from '../kernel/brand.ts';
+import type { ExecutionId, Instant } from '../kernel/brand.ts';
+import { derivedExecutionId } from '../kernel/derived-id.ts';
 import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
@@ -93,6 +94,9 @@ const misfit = (
   const violation = schema === undefined ? undefined : environment.findViolation(schema, input);
   return violation && `The input does not fit its schema: ${violationText('input', violation)}`;
 };
+/** Whoever carries the start of an attempt's child out again names the same run. */
+const childId = (state: ExecutionState, at: Instant, slot: TaskSlot, previous: TaskEntry | undefined): ExecutionId =>
+  derivedExecutionId(at, `${state.executionId}/${slot.ref}/${slot.iteration}/${attemptAfter(previous)}`);
 
 const compensatesOf = (node: PlanNode, path: readonly number[]): { compensates?: string } => {
   const undone = undoneBy({ node, path });
@@ -124,6 +128,7 @@ const dispatched = (
     ...(step.policy === undefined ? {} : { policy: step.policy }),
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.sink === undefined ? {} : { sink: step.sink }),
+    ...(step.child === undefined ? {} : { child: { ...step.child, executionId: childId(state, now, slot, previous) } }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };

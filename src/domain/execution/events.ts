@@ -1,3 +1,4 @@
+import type { ChildFields } from '../definition/child-fields.ts';
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { TaskNodeDefinition } from '../definition/workflow-definition.ts';
 import type { ExecutionId, Instant, Namespace, TaskId } from '../kernel/brand.ts';
@@ -40,6 +41,15 @@ export type ExecutionStarted = Readonly<{
   failedExecutionId?: ExecutionId;
 }>;
 
+/** The run that an attempt starts; its id is derived from the attempt. */
+export type ChildStart = Readonly<
+  ChildFields & {
+    executionId: ExecutionId;
+    /** A definition that data gave; one that is written out stands in the plan. */
+    definition?: JsonObject;
+  }
+>;
+
 /** An attempt opened: it has exactly one row in the task queue until a TaskClosed or the end of the run. */
 export type TaskScheduled = Readonly<
   TaskSlot & {
@@ -63,6 +73,8 @@ export type TaskScheduled = Readonly<
     compensates?: string;
     /** An EVENT that stays open for an answer: where its message goes. */
     sink?: string;
+    /** SUB_WORKFLOW, START_WORKFLOW: the run it starts. */
+    child?: ChildStart;
   }
 >;
 

@@ -18,6 +18,7 @@ export const taskScheduled = (state: ExecutionState, event: TaskScheduled): void
   entry.phase = { kind: 'attempt', scheduled: event, seq: state.seq, policy, missed: [] };
   entry.timed = isTimed(event, policy);
   if (isWaitingType(entry.node.type)) entry.status = 'IN_PROGRESS';
+  entry.child = event.child;
   state.openAttempts += 1;
   // A signal that came before its wait is taken by the decision that looks at the wait next.
   if (bufferedSignal(state, entry) !== undefined) lookAgainAt(state, entry.key);

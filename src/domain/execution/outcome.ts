@@ -120,6 +120,8 @@ const isLostByTheServer = (entry: TaskEntry, outcome: TaskOutcome): boolean =>
 const isWorthARetry = (policy: TaskPolicy, outcome: TaskOutcome): boolean => {
   if (outcome.status === 'FAILED') return true;
   if (outcome.status !== 'TIMED_OUT' || outcome.deadline === 'SCHEDULE_TO_CLOSE') return false;
+  // A child that timed out: its deadline is not the task's, so the task's own policy for those says nothing.
+  if (outcome.deadline === undefined) return true;
   return outcome.deadline === 'HEARTBEAT' || policy.timeoutPolicy === 'RETRY';
 };
 

@@ -149,6 +149,7 @@ const scheduledView = (draft: Draft, seq: number, event: TaskScheduled): Mutable
   retried: false,
   ...(event.fireAt === undefined ? {} : { fireAt: event.fireAt }),
   ...compensatesOf(event),
+  ...(event.child === undefined || event.taskType !== 'SUB_WORKFLOW' ? {} : { subWorkflowId: event.child.executionId }),
 });
 
 type Instantaneous = Readonly<{ ref: string; iteration: number; at: Instant; input: TaskView['input'] }>;

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { CompensationStatus } from './compensation-text.ts';
 import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
 import type {
+  ChildStart,
   DeadlineKind,
   ExecutionStarted,
   MessageReceived,
@@ -88,6 +89,8 @@ export type TaskEntry = {
   endedAt: Instant | undefined;
   workerId: string | undefined;
   taskName: string;
+  /** The run that the current attempt started, or is about to. */
+  child: ChildStart | undefined;
   /** The current attempt has, or may have, timers in the store. */
   timed: boolean;
   /** The same task in an earlier iteration: what its own expressions mean by its ref, at every attempt. */

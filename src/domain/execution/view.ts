@@ -25,6 +25,8 @@ export type TaskView = Readonly<
     fireAt?: Instant;
     /** A compensation: the wire ref of the task it undoes. */
     compensates?: string;
+    /** SUB_WORKFLOW: the run that it waits for, or waited for. */
+    subWorkflowId?: ExecutionId;
     /** A further attempt follows this one. */
     retried: boolean;
   }

@@ -79,6 +79,11 @@ const generatedRef = (context: Context, name: string): string => {
   return base.endsWith('_') ? base : `${base}_`;
 };
 
+const subWorkflowOf = ({ forkTaskWorkflow = null, forkTaskWorkflowVersion = null }: JsonObject): JsonObject => ({
+  name: forkTaskWorkflow,
+  ...(forkTaskWorkflowVersion === null ? {} : { version: forkTaskWorkflowVersion }),
+});
+
 /** The same task over a list of inputs; refs are made from its name, and `__index` joins each input. */
 const fromInputs = (context: Context, input: JsonObject): Nodes => {
   const { forkTaskInputs, forkTaskWorkflow, forkTaskType = 'SIMPLE' } = input;
@@ -87,7 +92,8 @@ const fromInputs = (context: Context, input: JsonObject): Nodes => {
   if (!Array.isArray(forkTaskInputs)) return err('Input forkTaskInputs must be a list.');
   if (typeof name !== 'string') return err('Input forkTaskName must be the name of a task.');
   const base = generatedRef(context, name);
-  const first = parsed({ name, taskReferenceName: `${base}0`, type }, context.state.plan.dialect, 'forkTask');
+  const child = forkTaskWorkflow === undefined ? {} : { subWorkflowParam: subWorkflowOf(input) };
+  const first = parsed({ name, taskReferenceName: `${base}0`, type, ...child }, context.state.plan.dialect, 'forkTask');
   if (!first.ok) return first;
   return collect(forkTaskInputs, (item, index) => {
     const own: JsonObject = isJsonObject(item) ? item : { input: item };

@@ -6,6 +6,7 @@ import { fork } from './fork.ts';
 import { join } from './join.ts';
 import { noop, setVariable, terminate, unsupported } from './plain-operators.ts';
 import { event, kafkaPublish } from './publishing.ts';
+import { startWorkflow, subWorkflow } from './sub-workflow.ts';
 import { decision, switchTask } from './switch.ts';
 import { inline, jqTransform, lambda, ofOtherRuns } from './system.ts';
 import type { TaskSemantics } from './task-semantics.ts';
@@ -30,6 +31,8 @@ export const registry: { readonly [K in PlanNodeType]: TaskSemantics<K> } = {
   PULL_WORKFLOW_MESSAGES: pullMessages,
   EVENT: event,
   KAFKA_PUBLISH: kafkaPublish,
+  SUB_WORKFLOW: subWorkflow,
+  START_WORKFLOW: startWorkflow,
   SWITCH: switchTask,
   DECISION: decision,
   FORK_JOIN: fork,

@@ -1,7 +1,7 @@
 import type { PlanNode, PlanNodeType } from '../definition/plan.ts';
 import type { EnforcedSchemas } from '../definition/schemas.ts';
 import type { TaskDefinition, TaskPolicy } from '../definition/task-definition.ts';
-import type { OperatorResolved } from '../execution/events.ts';
+import type { ChildStart, OperatorResolved } from '../execution/events.ts';
 import { payloadProblem } from '../execution/payload-limit.ts';
 import type { FindViolation } from '../execution/schema-check.ts';
 import { modeOf } from '../execution/scope.ts';
@@ -54,6 +54,7 @@ export type Step =
       fireAt?: Instant;
       /** The task sends its message with this very fact, and stays open for the answer. */
       sink?: string;
+      child?: Omit<ChildStart, 'executionId'>;
     }>
   | Readonly<{
       kind: 'resolve';

@@ -105,6 +105,8 @@ export const task = z.strictObject({
   endedAt: instantText.optional(),
   /** A waiting task that ends by the clock: when. */
   fireAt: instantText.optional(),
+  /** SUB_WORKFLOW: the run that it waits for, or waited for. */
+  subWorkflowId: uuidText.optional(),
   /** Of the live lease. */
   leaseExpiresAt: instantText.optional(),
   progress: jsonValue.optional(),

@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import { isClosedExecution } from '../domain/execution/statuses.ts';
+import type { ExecutionId, Namespace, TaskId } from '../domain/kernel/brand.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/kernel/json.ts';
+import type { EngineTx, WaitingOutcome } from '../ports/engine-store.ts';
+import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { ApplicationError } from './application-error.ts';
+import { type ClaimedStart, claimKeyOf, endOf } from './child-idempotency.ts';
+import type { Evaluator } from './evaluate-executions.ts';
+import { type AfterCommit, type InternalHandler, nothingMore } from './message-handler.ts';
+import type { DerivedStart, PreparedStart, StartInTransaction } from './start-in-transaction.ts';
+
+/** Runs that may stand one below the other: a definition that calls itself without end fails here, with this reason. */
+export const SUB_WORKFLOW_DEPTH_MAX = 100;
+
+/** Our own writing: only its shape is looked at, not what a user put into it. */
+const json = z.custom<JsonObject>((value) => isJsonObject(value as JsonValue));
+const executionId = z.string() as unknown as z.ZodType<ExecutionId>;
+const taskId = z.string() as unknown as z.ZodType<TaskId>;
+
+const startMessage = z.object({
+  parent: z.object({ executionId, taskId, ref: z.string(), iteration: z.int(), attempt: z.int() }),
+  executionId,
+  name: z.string(),
+  version: z.int().nullable(),
+  definition: json.nullable(),
+  dialect: z.enum(['v1', 'conductor']),
+  input: json,
+  priority: z.int(),
+  correlationId: z.string().nullable(),
+  taskToDomain: z.record(z.string(), z.string()).nullable(),
+  idempotencyKey: z.string().nullable(),
+  idempotencyStrategy: z.enum(['RETURN_EXISTING', 'FAIL', 'FAIL_ON_RUNNING']).nullable(),
+  depth: z.int(),
+});
+export type StartMessage = z.output<typeof startMessage>;
+
+const endedMessage = z.object({
+  taskId,
+  status: z.enum(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']),
+  output: json,
+  reason: z.string().nullable(),
+});
+
+const terminateMessage = z.object({ executionId, reason: z.string() });
+
+export type ChildRunsDeps = Readonly<{
+  starts: StartInTransaction;
+  evaluator: Pick<Evaluator, 'requestIn'>;
+  wake: WakeSignal;
+}>;
+
+const startOf = (namespace: Namespace, message: StartMessage, isChild: boolean): DerivedStart => {
+  const { version, definition, correlationId, taskToDomain, parent, depth } = message;
+  return {
+    namespace,
+    executionId: message.executionId,
+    name: message.name,
+    input: message.input,
+    priority: message.priority,
+    ...(version === null ? {} : { version }),
+    ...(definition === null ? {} : { inline: { document: definition, dialect: message.dialect } }),
+    ...(correlationId === null ? {} : { correlationId }),
+    ...(taskToDomain === null ? {} : { taskToDomain }),
+    ...(isChild ? { parent, depth } : {}),
+  };
+};
+
+/** A name that is not there may be registered before the next attempt; whatever else is wrong would be wrong again. */
+const refusal = (task: TaskId, { code, message }: ApplicationError): WaitingOutcome => ({
+  taskId: task,
+  status: code === 'NOT_FOUND' ? 'FAILED' : 'FAILED_WITH_TERMINAL_ERROR',
+  output: {},
+  reason: `${code}: ${message}`,
+});
+
+const tooDeep: ApplicationError = {
+  code: 'LIMIT_EXCEEDED',
+  message: `Sub-workflows stand at most ${SUB_WORKFLOW_DEPTH_MAX} deep.`,
+};
+
+const TASK_STATUS = {
+  COMPLETED: 'COMPLETED',
+  FAILED: 'FAILED',
+  TIMED_OUT: 'TIMED_OUT',
+  TERMINATED: 'CANCELED',
+} as const;
+
+/** How a child ended, as the outcome of the attempt that waits for it. */
+export const outcomeOfChild = (
+  task: TaskId,
+  child: ExecutionId,
+  { status, output, reason }: Omit<z.output<typeof endedMessage>, 'taskId'>,
+): WaitingOutcome => {
+  const told = reason === null ? '' : `: ${reason}`;
+  return {
+    taskId: task,
+    status: TASK_STATUS[status],
+    output: { ...output, subWorkflowId: child },
+    ...(status === 'COMPLETED' ? {} : { reason: `Sub-workflow ${child} ended with status ${status}${told}` }),
+  };
+};
+
+/** What runs owe to their children and parents, each carried out in the relay's own transaction. */
+export class ChildRuns {
+  private readonly deps: ChildRunsDeps;
+
+  constructor(deps: ChildRunsDeps) {
+    this.deps = deps;
+  }
+
+  /**
+   * Starts the child of a SUB_WORKFLOW, unless its attempt is over. The attempt is held meanwhile: whoever closes it waits,
+   * and then finds the child there to be terminated. What cannot be started is the outcome of the attempt.
+   */
+  readonly startChild: InternalHandler = {
+    kind: 'internal',
+    handle: async (tx, { namespace, payload }) => {
+      const message = startMessage.parse(payload);
+      const { taskId } = message.parent;
+      if (message.depth > SUB_WORKFLOW_DEPTH_MAX) return this.settle(tx, namespace, refusal(taskId, tooDeep));
+      const ready = await this.deps.starts.prepare(tx, startOf(namespace, message, true));
+      if (!ready.ok) return this.settle(tx, namespace, refusal(taskId, ready.error));
+      if (message.idempotencyKey !== null) return this.startKeyed(tx, ready.value, message, true);
+      return (await tx.holdAttempt(namespace, taskId)) ? this.deps.starts.begin(tx, ready.value) : nothingMore;
+    },
+  };
+
+  /** Starts the run of a START_WORKFLOW and completes its attempt with the run's id, or starts nothing. */
+  readonly startWorkflow: InternalHandler = {
+    kind: 'internal',
+    handle: async (tx, { namespace, payload }) => {
+      const message = startMessage.parse(payload);
+      const { taskId } = message.parent;
+      const ready = await this.deps.starts.prepare(tx, startOf(namespace, message, false));
+      if (!ready.ok) return this.settle(tx, namespace, refusal(taskId, ready.error));
+      return this.startKeyed(tx, ready.value, message, false);
+    },
+  };
+
+  /** The end of a child is the outcome of the attempt that waits for it; an attempt that is over waits for nothing. */
+  readonly childEnded: InternalHandler = {
+    kind: 'internal',
+    handle: async (tx, { namespace, executionId: child, payload }) => {
+      const { taskId, ...end } = endedMessage.parse(payload);
+      return this.settle(tx, namespace, outcomeOfChild(taskId, child, end));
+    },
+  };
+
+  /** Its own end tells the children of the child in turn, down to the last. */
+  readonly terminateChild: InternalHandler = {
+    kind: 'internal',
+    handle: async (tx, { payload }) => {
+      const { executionId, reason } = terminateMessage.parse(payload);
+      const { head } = await tx.lookUpRun(executionId);
+      if (head === undefined || isClosedExecution(head.status)) return nothingMore;
+      return this.deps.evaluator.requestIn(tx, executionId, { type: 'Terminate', by: 'parent', reason });
+    },
+  };
+
+  /**
+   * A start that may end its own attempt: the decide row of the parent is taken first, then the attempt, then the key, so
+   * that a key is never taken for a run that is not started after all.
+   */
+  private async startKeyed(
+    tx: EngineTx,
+    ready: PreparedStart,
+    message: StartMessage,
+    isChild: boolean,
+  ): Promise<AfterCommit> {
+    const { taskId, executionId: parent } = message.parent;
+    await tx.requestEvaluations([parent]);
+    if (!(await tx.holdAttempt(ready.namespace, taskId))) return nothingMore;
+    const claimed = await claimKeyOf(tx, this.deps.starts.fingerprintOf(message), ready, message);
+    if (claimed.kind !== 'won')
+      return this.settle(tx, ready.namespace, await lostOutcome(tx, claimed, taskId, isChild));
+    const announce = await this.deps.starts.begin(tx, claimed.start);
+    if (isChild) return this.wakingParent(announce);
+    const output = { workflowId: ready.executionId };
+    const settled = await this.settle(tx, ready.namespace, { taskId, status: 'COMPLETED', output });
+    return () => {
+      announce();
+      settled();
+    };
+  }
+
+  private async settle(tx: EngineTx, namespace: Namespace, outcome: WaitingOutcome): Promise<AfterCommit> {
+    await tx.settleWaiting(namespace, [outcome]);
+    return this.wakingParent(nothingMore);
+  }
+
+  private wakingParent(before: AfterCommit): AfterCommit {
+    return () => {
+      before();
+      this.deps.wake.publish(['evaluations']);
+    };
+  }
+}
+
+/** What becomes of an attempt whose key another run holds. A run that goes on can be named, but not be waited for. */
+const lostOutcome = async (
+  tx: EngineTx,
+  claimed: Exclude<ClaimedStart, { kind: 'won' }>,
+  taskId: TaskId,
+  isChild: boolean,
+): Promise<WaitingOutcome> => {
+  if (claimed.kind === 'refused') return refusal(taskId, claimed.error);
+  const { executionId } = claimed.holder;
+  if (!isChild) return { taskId, status: 'COMPLETED', output: { workflowId: executionId } };
+  const end = await endOf(tx, executionId);
+  if (end !== undefined) return outcomeOfChild(taskId, executionId, { ...end, reason: end.reason ?? null });
+  return refusal(taskId, {
+    code: 'CONFLICT',
+    message: `Execution ${executionId} holds the idempotency key and has not ended; it belongs to another start.`,
+  });
+};
