@@ -7,6 +7,7 @@ import {
   arrayText,
   count,
   executionId,
+  given,
   jsonOf,
   lines,
   namespaceName,
@@ -40,8 +41,9 @@ export const readEvents = async (
   if (after.size === 0) return new Map();
   const rows = await session.rows(read`
     select wanted.workflow_id as execution_id, e.seq, e.data as event
-    from unnest(${sql.array([...after.keys()], 'uuid')}, ${sql.array([...after.values()], 'int8')})
-      as wanted (workflow_id, seq)
+    from ${given(sql.fragment`
+      ${sql.array([...after.keys()], 'uuid')} as ids, ${sql.array([...after.values()], 'int8')} as seqs`)}
+    cross join lateral unnest(given.ids, given.seqs) as wanted (workflow_id, seq)
     cross join lateral (
       select e.seq, e.data from workflow_events e
       where e.workflow_id = wanted.workflow_id and e.seq > wanted.seq

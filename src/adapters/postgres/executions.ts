@@ -12,6 +12,7 @@ import type {
 import type { Session } from './database.ts';
 import {
   executionId,
+  given,
   instant,
   jsonRows,
   namespaceName,
@@ -55,7 +56,10 @@ export const lockExecutions = async (session: Session, ids: readonly ExecutionId
     with locked as (
       select l.workflow_id, l.namespace, l.status, l.definition_hash
       from (
-        select workflow_id from unnest(${sql.array(ids, 'uuid')}) as unnested (workflow_id) order by workflow_id
+        select unnested.workflow_id
+        from ${given(sql.fragment`${sql.array(ids, 'uuid')} as ids`)}
+        cross join lateral unnest(given.ids) as unnested (workflow_id)
+        order by workflow_id
       ) as wanted
       cross join lateral (
         select w.workflow_id, w.namespace, w.status, w.definition_hash

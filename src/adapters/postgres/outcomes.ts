@@ -5,7 +5,7 @@ import { type ExecutionId, taskIdOf } from '../../domain/kernel/brand.ts';
 import type { Session } from './database.ts';
 import type { PassMemory } from './decide-queue.ts';
 import { groupByRun } from './event-log.ts';
-import { count, executionId, instant, jsonObject, prepared, sql, text, word } from './statement.ts';
+import { count, executionId, given, instant, jsonObject, prepared, sql, text, word } from './statement.ts';
 
 const outcomeRow = z.object({
   executionId,
@@ -60,7 +60,8 @@ export const readOutcomes = async (
   );
   const rows = await session.rows(read`
     select ${OUTCOME_COLUMNS}
-    from unnest(${ids}, ${seqs}) as reported (workflow_id, scheduled_seq)
+    from ${given(sql.fragment`${ids} as ids, ${seqs} as seqs`)}
+    cross join lateral unnest(given.ids, given.seqs) as reported (workflow_id, scheduled_seq)
     cross join lateral (
       select * from task_queue q
       where q.workflow_id = reported.workflow_id and q.scheduled_seq = reported.scheduled_seq and q.outcome is not null

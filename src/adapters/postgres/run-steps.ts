@@ -4,7 +4,7 @@ import type { LeasedTask, OpenedTask, Owed, RunStep, SteppedRuns, TaskReport } f
 import type { Database } from './database.ts';
 import { projectionRow } from './executions.ts';
 import { classifyFailure } from './sqlstate.ts';
-import { arrayText, instant, jsonOf, lines, prepared, sql, timestampOrNull } from './statement.ts';
+import { arrayText, given, instant, jsonOf, lines, prepared, sql, timestampOrNull } from './statement.ts';
 import { closedRow, queueRow } from './task-queue.ts';
 import { timerRow, timerSlotRow } from './timers.ts';
 
@@ -70,6 +70,9 @@ const extrasOf = (step: RunStep) => {
   });
 };
 
+const projectionText = ({ executionId, namespace, projection }: RunStep): string =>
+  projection === undefined ? '{}' : JSON.stringify(projectionRow({ executionId, namespace, item: projection }));
+
 const timedWrites = sql.fragment`, disarmed as (
       delete from timers t using (
         select good.workflow_id, r.ref, r.iteration, r.attempt
@@ -107,27 +110,24 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
   const timed = steps.some(isTimed);
   const row = await database.one((timed ? timedSteps : plainSteps)`
     with run as materialized (
-      select * from unnest(
-        ${arrayText(steps.map(({ executionId }) => executionId))}::uuid[],
-        string_to_array(${lines(steps.map(({ namespace }) => namespace))}, E'\\n'),
-        ${arrayText(steps.map(({ reports }) => reports.length))}::bigint[],
-        ${arrayText(steps.map(({ endsWork }) => String(endsWork)))}::boolean[],
-        ${arrayText(steps.map(({ events }) => events[0]?.seq ?? 0))}::bigint[],
-        string_to_array(${steps
-          .map(({ events }) => lines(events.map(({ event }) => JSON.stringify(event))))
-          .join(RUN_SEPARATOR)}, ${RUN_SEPARATOR}),
-        string_to_array(${lines(steps.map((step) => JSON.stringify(closedRows(step))))}, E'\\n')::json[],
-        string_to_array(${lines(
-          steps.map((step) => JSON.stringify(step.opened.map((opened) => openedRow(step, opened)))),
-        )}, E'\\n')::json[],
-        string_to_array(${lines(
-          steps.map(({ executionId, namespace, projection }) =>
-            projection === undefined
-              ? '{}'
-              : JSON.stringify(projectionRow({ executionId, namespace, item: projection })),
-          ),
-        )}, E'\\n')::json[],
-        string_to_array(${timed ? lines(steps.map(extrasOf)) : null}, E'\\n')::json[]
+      select r.* from ${given(sql.fragment`
+          ${arrayText(steps.map(({ executionId }) => executionId))}::text as ids,
+          ${lines(steps.map(({ namespace }) => namespace))}::text as namespaces,
+          ${arrayText(steps.map(({ reports }) => reports.length))}::text as reported,
+          ${arrayText(steps.map(({ endsWork }) => String(endsWork)))}::text as ends_work,
+          ${arrayText(steps.map(({ events }) => events[0]?.seq ?? 0))}::text as first_seqs,
+          ${steps
+            .map(({ events }) => lines(events.map(({ event }) => JSON.stringify(event))))
+            .join(RUN_SEPARATOR)}::text as events,
+          ${lines(steps.map((step) => JSON.stringify(closedRows(step))))}::text as closed,
+          ${lines(steps.map((step) => JSON.stringify(step.opened.map((one) => openedRow(step, one)))))}::text as opened,
+          ${lines(steps.map(projectionText))}::text as projections,
+          ${timed ? lines(steps.map(extrasOf)) : null}::text as extras`)}
+      cross join lateral unnest(
+        given.ids::uuid[], string_to_array(given.namespaces, E'\\n'), given.reported::bigint[],
+        given.ends_work::boolean[], given.first_seqs::bigint[], string_to_array(given.events, ${RUN_SEPARATOR}),
+        string_to_array(given.closed, E'\\n')::json[], string_to_array(given.opened, E'\\n')::json[],
+        string_to_array(given.projections, E'\\n')::json[], string_to_array(given.extras, E'\\n')::json[]
       ) as r (workflow_id, namespace, reported, ends_work, first_seq, events, closed, opened, projection, extras)
       order by workflow_id
     ), locked as materialized (

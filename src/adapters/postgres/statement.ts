@@ -32,6 +32,13 @@ export const lines = (values: readonly string[]): string => {
   return values.join('\n');
 };
 
+/**
+ * Parameters as the one row of a table `given`, to be joined laterally. The planner cannot look into a subquery that
+ * `offset 0` keeps whole: else it sees how long an array is, finds a plan for this very length cheaper than the one it
+ * kept, and plans anew at every use, which takes longer than most statements run.
+ */
+export const given = (values: ReturnType<typeof sql.fragment>) => sql.fragment`(select ${values} offset 0) as given`;
+
 /** Numbers or ids as the text of an array. */
 export const arrayText = (values: readonly (string | number)[]): string => `{${values.join(',')}}`;
 
