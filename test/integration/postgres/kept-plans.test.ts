@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Database, openDatabase } from '../../../src/adapters/postgres/database.ts';
+import { createEngineStore } from '../../../src/adapters/postgres/engine-store.ts';
+import { composed, count, text } from '../../../src/adapters/postgres/statement.ts';
+import type { EngineStore } from '../../../src/ports/engine-store.ts';
+import {
+  closeOf,
+  givenLeasedTask,
+  givenScheduledEvent,
+  newTask,
+  owed,
+  pausedEvent,
+  reportOf,
+} from '../../contract/given.ts';
+import type { OpenHarness } from '../../contract/harness.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+
+/** The server tries this many plans for the very values before it may keep one for all. */
+const CUSTOM_PLANS_MAX = 5;
+const TURNS = 12;
+
+/** What every step of every run sends. */
+const HOT = [
+  'decide_queue_claim',
+  'events_append',
+  'events_read',
+  'executions_lock',
+  'outcomes_read',
+  'reports_settle',
+  'runs_step',
+  'runs_step_timed',
+  'tasks_close',
+  'tasks_enqueue',
+  'tasks_lease',
+];
+
+let database: Database;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  const created = await createTestDatabase();
+  drop = created.drop;
+  // One connection: all statements are prepared on it.
+  database = await openDatabase({ url: created.url, poolMax: 1 });
+});
+
+afterAll(async () => {
+  await database.close();
+  await drop();
+});
+
+const longRoad = async (engine: EngineStore): Promise<void> => {
+  const held = await givenLeasedTask({ engine } as OpenHarness, { seq: 1 });
+  await engine.settleTasks(held.namespace, [reportOf(held)]);
+  await engine.transaction(async (tx) => {
+    const { now } = await tx.claimEvaluations(100);
+    await tx.readEvents(new Map([[held.executionId, 0]]));
+    await tx.readOutcomes([held.executionId]);
+    const task = newTask(held.executionId, now, 1);
+    await tx.appendEvents([owed(held.executionId, pausedEvent(1, now))]);
+    await tx.closeTasks([owed(held.executionId, closeOf({ ...task, ref: held.ref }, now))]);
+  });
+};
+
+const shortRoad = async (engine: EngineStore, timed: boolean): Promise<void> => {
+  const held = await givenLeasedTask({ engine } as OpenHarness, { seq: 1 });
+  await givenScheduledEvent({ engine } as OpenHarness, held);
+  const { executionId, namespace, startedAt } = held;
+  const closed = closeOf({ ...newTask(executionId, startedAt, 1), ref: held.ref }, startedAt);
+  const { stepped } = await engine.stepRuns([
+    {
+      executionId,
+      namespace,
+      reports: [reportOf(held)],
+      events: [pausedEvent(2, startedAt)],
+      closed: [closed],
+      opened: [],
+      armed: [],
+      disarmed: timed ? [{ type: 'CancelTimers', ref: held.ref, iteration: 0, attempt: 1 }] : [],
+      endsWork: false,
+      messages: [],
+    },
+  ]);
+  expect(stepped.size).toBe(1);
+};
+
+it('the plans of the statements of every step are kept, however much they are asked for at a time', async () => {
+  const engine = createEngineStore(database);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    await longRoad(engine);
+    await shortRoad(engine, false);
+    await shortRoad(engine, true);
+  }
+  const plans = await database.rows(composed(z.object({ name: text, custom: count, generic: count }))`
+    select name, custom_plans as custom, generic_plans as generic from pg_prepared_statements order by name`);
+  const hot = plans.filter(({ name }) => HOT.includes(name));
+  expect(hot.map(({ name }) => name)).toEqual(HOT);
+  expect(hot.filter(({ custom, generic }) => custom > CUSTOM_PLANS_MAX || generic === 0)).toEqual([]);
+});
