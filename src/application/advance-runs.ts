@@ -3,6 +3,7 @@ import type { ExecutionRequest, TaskOutcome } from '../domain/execution/requests
 import { type ExecutionState, isOpen, isOpenAttempt } from '../domain/execution/state.ts';
 import { type ExecutionId, type Instant, type Namespace, parseTaskId, type TaskId } from '../domain/kernel/brand.ts';
 import type {
+  DecisionReads,
   DefinitionReads,
   EngineStore,
   EnqueueTask,
@@ -48,8 +49,16 @@ type Advance = Readonly<{ loan: Loan; owed: OwedWork; step: RunStep; offers: rea
 export class AdvanceRuns {
   private readonly deps: AdvanceDeps;
 
+  private readonly reads: DecisionReads;
+
   constructor(deps: AdvanceDeps) {
     this.deps = deps;
+    const { definitions, engine } = deps;
+    this.reads = {
+      findTasks: (namespace, names) => definitions.findTasks(namespace, names),
+      findTaskOutput: (namespace, wanted, now) => engine.findTaskOutput(namespace, wanted, now),
+      polledQueues: (namespace, queues, withinMs) => engine.polledQueues(namespace, queues, withinMs),
+    };
   }
 
   /** Takes the reported runs a step further where that is possible; returns the reports that are dealt with. */
@@ -119,7 +128,7 @@ export class AdvanceRuns {
     try {
       // No event is older than the one before it.
       const at = Math.max(now, state.at) as Instant;
-      const decided = await decideExecution(this.deps, this.deps.definitions, namespace, state, requests, at);
+      const decided = await decideExecution(this.deps, this.reads, namespace, state, requests, at);
       if (!decided.more && decided.commands.every(isOfAStep)) {
         const owed = new OwedWork();
         owed.add(namespace, executionId, decided.events, decided.commands);
@@ -190,6 +199,8 @@ const isOfAStep = (command: Command): boolean => {
     case 'ProjectExecution':
     case 'PublishMessage':
       return true;
+    case 'StoreTaskOutput':
+      return false;
     default:
       return command satisfies never;
   }

@@ -1,4 +1,3 @@
-import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import { accept } from '../domain/execution/accept.ts';
 import type { Command } from '../domain/execution/commands.ts';
 import { applyAccepted, type Decision, decideOwned } from '../domain/execution/decide.ts';
@@ -9,8 +8,9 @@ import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ExecutionState } from '../domain/execution/state.ts';
 import type { Instant, Namespace } from '../domain/kernel/brand.ts';
 import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
-import type { DefinitionReads } from '../ports/engine-store.ts';
+import type { DecisionReads } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
+import { DecisionNeeds } from './decision-needs.ts';
 
 export type DecisionDeps = Readonly<{
   evaluateScript: EvaluateScript;
@@ -28,12 +28,12 @@ export type DecidedExecution = Readonly<{
 }>;
 
 /**
- * Accepts the waiting outcomes and then the request, and decides to the fixed point, loading the task definitions that
- * only the running showed a need for. Changes `state` in place.
+ * Accepts the waiting outcomes and then the request, and decides to the fixed point, loading what only the running showed
+ * a need for. Changes `state` in place.
  */
 export const decideExecution = async (
   deps: DecisionDeps,
-  reads: DefinitionReads,
+  reads: DecisionReads,
   namespace: Namespace,
   state: ExecutionState,
   requests: readonly ExecutionRequest[],
@@ -41,7 +41,9 @@ export const decideExecution = async (
 ): Promise<DecidedExecution> => {
   const events: SequencedEvent[] = [];
   const commands: Command[] = [];
+  const known = new DecisionNeeds(reads, namespace, now);
   const collect = (decision: Decision): void => {
+    known.knows(decision.commands);
     for (const event of decision.events) events.push(event);
     for (const command of decision.commands) commands.push(command);
   };
@@ -54,29 +56,15 @@ export const decideExecution = async (
     // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.
     rejection = accepted.ok ? undefined : accepted.error;
   }
-  const loaded = new Map<string, TaskDefinition | null>();
-  const environment = {
-    evaluateScript,
-    findViolation,
-    taskDefinition: (name: string) => loaded.get(name),
-    callbackToken: deps.callbackToken,
-  };
+  const { taskDefinition, cachedOutput, isPolled } = known;
+  const { callbackToken } = deps;
+  const environment = { evaluateScript, findViolation, taskDefinition, cachedOutput, isPolled, callbackToken };
   let decision = decideOwned(state, environment, now);
   collect(decision);
   while (decision.needs.length > 0) {
-    await loadTaskDefinitions(reads, namespace, decision.needs, loaded);
+    await known.load(decision.needs);
     decision = decideOwned(state, environment, now);
     collect(decision);
   }
   return { events, commands, more: decision.more, rejection };
-};
-
-const loadTaskDefinitions = async (
-  reads: DefinitionReads,
-  namespace: Namespace,
-  names: readonly string[],
-  into: Map<string, TaskDefinition | null>,
-): Promise<void> => {
-  const found = await reads.findTasks(namespace, names);
-  for (const name of names) into.set(name, found.get(name)?.definition ?? null);
 };

@@ -6,6 +6,7 @@ import type { Ids } from '../ports/ids.ts';
 import { queueTopic, type WakeSignal, type WakeTopic } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
+import type { DomainPolls } from './domain-polls.ts';
 import type { HeldLeases } from './held-leases.ts';
 import type { ParkedPolls } from './parked-polls.ts';
 import type { ReleaseLeases } from './release-leases.ts';
@@ -20,6 +21,7 @@ export type LeaseDeps = Readonly<{
   workers: WorkerRegistry;
   polls: ParkedPolls;
   held: HeldLeases;
+  domains: DomainPolls;
 }>;
 
 /** Polls that one transaction answers, and how many such transactions run at a time. */
@@ -53,6 +55,7 @@ export class LeaseTasks {
   /** Leases up to `count` tasks, waiting for the first. Errors: LIMIT_EXCEEDED when too many polls are parked. */
   async lease(call: LeaseCall): Promise<Result<readonly LeasedTask[], ApplicationError>> {
     for (const queue of call.queues) this.deps.workers.seen(call.namespace, queue, call.workerId);
+    await this.deps.domains.note(call.namespace, call.queues);
     const deadline = performance.now() + call.waitMs;
     const topics = call.queues.map((queue) => queueTopic(call.namespace, queue));
     let woken = false;

@@ -16,6 +16,7 @@ export class OwedWork {
   private readonly untimed: Owed<CommandOf<'CancelTimers'>>[] = [];
   private readonly projections = new Map<ExecutionId, Owed<CommandOf<'ProjectExecution'>>>();
   private readonly messages: Owed<CommandOf<'PublishMessage'>>[] = [];
+  private readonly outputs: Owed<CommandOf<'StoreTaskOutput'>>[] = [];
   private readonly again = new Set<ExecutionId>();
 
   add(
@@ -62,6 +63,9 @@ export class OwedWork {
       case 'PublishMessage':
         this.messages.push({ namespace, executionId, item });
         return;
+      case 'StoreTaskOutput':
+        this.outputs.push({ namespace, executionId, item });
+        return;
       default:
         item satisfies never;
     }
@@ -107,6 +111,7 @@ export class OwedWork {
     if (this.untimed.length > 0) await tx.cancelTimers(this.untimed);
     if (this.timers.size > 0) await tx.armTimers([...this.timers.values()]);
     if (this.messages.length > 0) await tx.putMessages(this.messages);
+    if (this.outputs.length > 0) await tx.storeTaskOutputs(this.outputs);
   }
 
   /** An identity that existed was absorbed: one more pass sees the true state (promise 3). */

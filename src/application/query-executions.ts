@@ -15,6 +15,7 @@ import type { ApplicationError } from './application-error.ts';
 import { noExecution } from './control-execution.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { BundleSource, PlanCache } from './definitions/plan-cache.ts';
+import { type MaskedReads, maskedEvents, maskedOpenTasks, maskedRow, maskedView } from './masked-reads.ts';
 import type { ExecutionDetail, Outcome, Page } from './use-cases.ts';
 
 /** Events read from the log at a time. */
@@ -27,11 +28,13 @@ export class QueryExecutions {
   private readonly index: ExecutionIndex;
   private readonly plans: PlanCache;
   private readonly bundles: BundleSource;
+  private readonly masks: MaskedReads;
 
-  constructor(index: ExecutionIndex, plans: PlanCache, bundles: BundleSource) {
+  constructor(index: ExecutionIndex, plans: PlanCache, bundles: BundleSource, masks: MaskedReads) {
     this.index = index;
     this.plans = plans;
     this.bundles = bundles;
+    this.masks = masks;
   }
 
   /** The run as the log tells it, with the tasks that its switches passed over. */
@@ -60,7 +63,13 @@ export class QueryExecutions {
     const log = await this.log(namespace, executionId);
     if (log.length === 0) return err(noExecution(executionId));
     const view = overlay(await this.view(executionId, log), live);
-    return ok({ row, view, live, waitingFor: whyWaiting(row, view, live) });
+    const keys = await this.masks.keysOf(view.definitionHash);
+    return ok({
+      row: maskedRow(row, keys),
+      view: maskedView(view, keys),
+      live: maskedOpenTasks(live, keys),
+      waitingFor: whyWaiting(row, view, live),
+    });
   }
 
   async status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {
@@ -78,7 +87,9 @@ export class QueryExecutions {
     if (events.length === 0 && (await this.index.lastSeq(namespace, executionId)) === undefined) {
       return err(noExecution(executionId));
     }
-    return ok({ events: events.slice(0, limit), more: events.length > limit });
+    const keys = await this.masks.keysOfRun(namespace, executionId);
+    if (keys === undefined) return err(noExecution(executionId));
+    return ok({ events: maskedEvents(events.slice(0, limit), keys), more: events.length > limit });
   }
 
   /** Errors: NOT_FOUND, VALIDATION_FAILED when the log is not that long. */
@@ -86,7 +97,8 @@ export class QueryExecutions {
     const last = await this.index.lastSeq(namespace, executionId);
     if (last === undefined) return err(noExecution(executionId));
     if (seq < 1 || seq > last) return err(beyondLog(seq, last));
-    return ok(await this.view(executionId, await this.log(namespace, executionId, seq)));
+    const view = await this.view(executionId, await this.log(namespace, executionId, seq));
+    return ok(maskedView(view, await this.masks.keysOf(view.definitionHash)));
   }
 
   async search(

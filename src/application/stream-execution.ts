@@ -1,5 +1,6 @@
 import { firstValueFrom, fromEvent, merge, timer } from 'rxjs';
 import { take } from 'rxjs/operators';
+import type { MaskedKeys } from '../domain/execution/masking.ts';
 import { isClosedExecution } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
@@ -9,6 +10,7 @@ import type { OpenTaskRow } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import { executionTopic, type WakeSignal } from '../ports/wake-signal.ts';
 import { noExecution } from './control-execution.ts';
+import { type MaskedReads, maskedEvents, maskedOpenTasks } from './masked-reads.ts';
 import type { QueryExecutions } from './query-executions.ts';
 import type { ExecutionDetail, Outcome, StreamItem, WaitRequest } from './use-cases.ts';
 
@@ -17,7 +19,12 @@ const STREAM_PAGE = 500;
 /** A stream that heard of nothing looks again this often: hints may be lost. */
 const STREAM_BACKSTOP_MS = 2_000;
 
-export type FollowDeps = Readonly<{ index: ExecutionIndex; wake: WakeSignal; queries: QueryExecutions }>;
+export type FollowDeps = Readonly<{
+  index: ExecutionIndex;
+  wake: WakeSignal;
+  queries: QueryExecutions;
+  masks: MaskedReads;
+}>;
 
 /** Follows runs: the stream of one run's facts, and the wait for its end. */
 export class FollowExecution {
@@ -42,13 +49,16 @@ export class FollowExecution {
         message: `The log of this execution ends at ${last}; ${after} is beyond it.`,
       });
     }
-    return ok(this.items(namespace, executionId, after, signal));
+    const keys = await this.deps.masks.keysOfRun(namespace, executionId);
+    if (keys === undefined) return err(noExecution(executionId));
+    return ok(this.items(namespace, executionId, after, keys, signal));
   }
 
   private async *items(
     namespace: Namespace,
     executionId: ExecutionId,
     after: number,
+    keys: MaskedKeys,
     signal: AbortSignal,
   ): AsyncGenerator<StreamItem> {
     let seq = after;
@@ -58,7 +68,7 @@ export class FollowExecution {
       while (!signal.aborted) {
         woken.clear();
         const page = await this.deps.index.history(namespace, executionId, seq, STREAM_PAGE);
-        for (const entry of page) {
+        for (const entry of maskedEvents(page, keys)) {
           yield { kind: 'event', entry };
           seq = entry.seq;
         }
@@ -68,7 +78,7 @@ export class FollowExecution {
           return;
         }
         const open = await this.deps.index.openTasks(namespace, executionId);
-        for (const note of notes.of(open)) yield { kind: 'note', note };
+        for (const note of notes.of(maskedOpenTasks(open, keys))) yield { kind: 'note', note };
         await woken.wait(signal, STREAM_BACKSTOP_MS);
       }
     } finally {

@@ -12,11 +12,13 @@ import { createDefinitionUseCases } from '../application/definitions/definition-
 import { createBundleResolver } from '../application/definitions/load-bundle.ts';
 import { PlanCache } from '../application/definitions/plan-cache.ts';
 import { DelayedWakes } from '../application/delayed-wakes.ts';
+import { DomainPolls } from '../application/domain-polls.ts';
 import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
 import { Evaluator } from '../application/evaluate-executions.ts';
 import { FoldCache } from '../application/fold-cache.ts';
 import { HeldLeases } from '../application/held-leases.ts';
 import { LeaseTasks } from '../application/lease-tasks.ts';
+import { MaskedReads } from '../application/masked-reads.ts';
 import { createOutboxUseCases } from '../application/outbox-use-cases.ts';
 import { ParkedPolls } from '../application/parked-polls.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
@@ -78,6 +80,10 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.plans, () => new PlanCache());
   single(TOKENS.delayed, (c) => new DelayedWakes(c.resolve(TOKENS.wake)));
   single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
+  single(
+    TOKENS.domains,
+    (c) => new DomainPolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.clock), c.resolve(TOKENS.parkedPolls)),
+  );
   single(TOKENS.release, (c) => new ReleaseLeases(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake)));
   single(TOKENS.evaluator, evaluator);
   single(TOKENS.resolveBundle, (c) =>
@@ -99,8 +105,18 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.callbacks, () => createCallbackSeal(foundations.callbackKey));
   single(TOKENS.control, controlExecution);
   single(
+    TOKENS.masks,
+    (c) => new MaskedReads(c.resolve(TOKENS.index), c.resolve(TOKENS.plans), c.resolve(TOKENS.definitions)),
+  );
+  single(
     TOKENS.queries,
-    (c) => new QueryExecutions(c.resolve(TOKENS.index), c.resolve(TOKENS.plans), c.resolve(TOKENS.definitions)),
+    (c) =>
+      new QueryExecutions(
+        c.resolve(TOKENS.index),
+        c.resolve(TOKENS.plans),
+        c.resolve(TOKENS.definitions),
+        c.resolve(TOKENS.masks),
+      ),
   );
   single(
     TOKENS.doors,
@@ -202,6 +218,7 @@ const leaseTasks = (c: DependencyContainer): LeaseTasks =>
     workers: c.resolve(TOKENS.workers),
     polls: c.resolve(TOKENS.parkedPolls),
     held: c.resolve(TOKENS.heldLeases),
+    domains: c.resolve(TOKENS.domains),
   });
 
 const controlExecution = (c: DependencyContainer): ControlExecution =>
@@ -249,7 +266,7 @@ const useCases = (c: DependencyContainer) => {
       start: c.resolve(TOKENS.start),
       control: c.resolve(TOKENS.control),
       queries,
-      follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries }),
+      follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries, masks: c.resolve(TOKENS.masks) }),
     }),
     workers: createWorkerUseCases({
       leases: c.resolve(TOKENS.leases),

@@ -1,8 +1,10 @@
 import { hostname } from 'node:os';
 import { Subject } from 'rxjs';
 import type { DependencyContainer } from 'tsyringe';
+import { POLL_NOTED_EVERY_MS } from '../application/domain-polls.ts';
 import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
 import { Loop } from '../application/loop.ts';
+import { PruneCaches } from '../application/prune-caches.ts';
 import { RelayOutbox } from '../application/relay-outbox.ts';
 import { RunSystemTasks } from '../application/run-system-tasks.ts';
 import { STUCK_IDLE_MS, SweepStuck } from '../application/sweep-stuck.ts';
@@ -23,6 +25,7 @@ const IDLE_MS = {
   systemTasks: 1_000,
   wakePolls: 1_000,
   sweep: 60_000,
+  pruneCaches: 60_000,
   partitions: 3_600_000,
 } as const;
 
@@ -34,7 +37,7 @@ export const createLoops = (
 ): readonly Loop[] => [
   ...(roles.has('decider') ? deciderLoops(c) : []),
   ...(roles.has('poller') ? pollerLoops(c, ensurePartitions) : []),
-  ...(roles.has('api') ? [wakePollsLoop(c)] : []),
+  ...(roles.has('api') ? [wakePollsLoop(c), domainPollsLoop(c)] : []),
 ];
 
 const onError = (c: DependencyContainer) => {
@@ -105,6 +108,7 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
     }),
     systemTasksLoop(c),
     sweepLoop(c),
+    pruneCachesLoop(c),
     new Loop({
       ...base,
       name: 'partitions',
@@ -170,6 +174,26 @@ const wakePollsLoop = (c: DependencyContainer): Loop => {
     name: 'wake-polls',
     runOnce: () => polls.runOnce(),
     idleMs: IDLE_MS.wakePolls,
+    onError: onError(c),
+  });
+};
+
+const domainPollsLoop = (c: DependencyContainer): Loop => {
+  const polls = c.resolve(TOKENS.domains);
+  return new Loop({
+    name: 'domain-polls',
+    runOnce: () => polls.runOnce(),
+    idleMs: POLL_NOTED_EVERY_MS,
+    onError: onError(c),
+  });
+};
+
+const pruneCachesLoop = (c: DependencyContainer): Loop => {
+  const prune = new PruneCaches(c.resolve(TOKENS.engine));
+  return new Loop({
+    name: 'prune-caches',
+    runOnce: () => prune.runOnce(),
+    idleMs: IDLE_MS.pruneCaches,
     onError: onError(c),
   });
 };

@@ -4,10 +4,12 @@ import type { ControlExecution } from '../application/control-execution.ts';
 import type { ResolveBundle } from '../application/definitions/load-bundle.ts';
 import type { PlanCache } from '../application/definitions/plan-cache.ts';
 import type { DelayedWakes } from '../application/delayed-wakes.ts';
+import type { DomainPolls } from '../application/domain-polls.ts';
 import type { Evaluator } from '../application/evaluate-executions.ts';
 import type { FoldCache } from '../application/fold-cache.ts';
 import type { HeldLeases } from '../application/held-leases.ts';
 import type { LeaseTasks } from '../application/lease-tasks.ts';
+import type { MaskedReads } from '../application/masked-reads.ts';
 import type { ParkedPolls } from '../application/parked-polls.ts';
 import type { QueryExecutions } from '../application/query-executions.ts';
 import type { ReleaseLeases } from '../application/release-leases.ts';
@@ -61,10 +63,12 @@ export const TOKENS = {
   start: token<StartWorkflow>('start'),
   startInTransaction: token<StartInTransaction>('startInTransaction'),
   workers: token<WorkerRegistry>('workers'),
+  domains: token<DomainPolls>('domains'),
   release: token<ReleaseLeases>('release'),
   leases: token<LeaseTasks>('leases'),
   reports: token<ReportTasks>('reports'),
   control: token<ControlExecution>('control'),
+  masks: token<MaskedReads>('masks'),
   queries: token<QueryExecutions>('queries'),
   doors: token<TaskDoors>('doors'),
   callbacks: token<CallbackSeal>('callbacks'),

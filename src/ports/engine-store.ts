@@ -1,5 +1,6 @@
 import type { Command, QueuedFamily, TimerPurpose } from '../domain/execution/commands.ts';
 import type { SequencedEvent, TaskSlot, WorkflowEvent } from '../domain/execution/events.ts';
+import type { OutputKey } from '../domain/execution/output-cache.ts';
 import type { TaskOutcome } from '../domain/execution/requests.ts';
 import type { ExecutionStatus, ReportStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
@@ -27,6 +28,10 @@ export type ArmTimer = Extract<Command, { type: 'ArmTimer' }>;
 export type CancelTimers = Extract<Command, { type: 'CancelTimers' }>;
 export type ProjectExecution = Extract<Command, { type: 'ProjectExecution' }>;
 export type PublishMessage = Extract<Command, { type: 'PublishMessage' }>;
+export type StoreTaskOutput = Extract<Command, { type: 'StoreTaskOutput' }>;
+export type { OutputKey };
+
+export type NamedQueue = Readonly<{ namespace: Namespace; queue: string }>;
 
 /** Something owed to one run, at its namespace. */
 export type Owed<T> = Readonly<{ namespace: Namespace; executionId: ExecutionId; item: T }>;
@@ -183,6 +188,15 @@ export type FiredTimers = Readonly<{ evaluated: readonly ExecutionId[]; underLoc
 /** Definitions as a transaction reads them, on its own connection. */
 export type DefinitionReads = Pick<DefinitionStore, 'findTasks' | 'findBundles' | 'findWorkflow'>;
 
+/** What a decision asks for only where a definition makes it: a name at run time, a cache, several domains. */
+export type DecisionReads = Pick<DefinitionReads, 'findTasks'> &
+  Readonly<{
+    /** What a task of the name gave for the key, if that has not expired. */
+    findTaskOutput(namespace: Namespace, wanted: OutputKey, now: Instant): Promise<JsonObject | undefined>;
+    /** Those of the queues that were noted as polled within the time. */
+    polledQueues(namespace: Namespace, queues: readonly string[], withinMs: number): Promise<ReadonlySet<string>>;
+  }>;
+
 /** A live row of the task queue: what a read lays over the fold. */
 export type OpenTaskRow = Readonly<
   TaskSlot & {
@@ -209,10 +223,10 @@ export type ParkedEvaluation = Readonly<{
 
 /**
  * The writes. They exist only on this object, so a write outside a transaction does not compile.
- * Everything takes its locks in this order: decide queue, executions, task queue, limits, timers, outbox;
+ * Everything takes its locks in this order: decide queue, executions, task queue, limits, timers, outbox, caches;
  * every statement that touches several rows does so in id order.
  */
-export interface EngineTx extends DefinitionReads, Pick<DefinitionStore, 'putBundle'> {
+export interface EngineTx extends DefinitionReads, DecisionReads, Pick<DefinitionStore, 'putBundle'> {
   /**
    * Claims (deletes) up to `limit` due decide rows, skipping those that others hold, and then locks their executions in
    * id order. Nothing of a run may be read before this (promise 1).
@@ -253,6 +267,14 @@ export interface EngineTx extends DefinitionReads, Pick<DefinitionStore, 'putBun
 
   /** The database's clock, and the run if there is one; without any lock. */
   lookUpRun(executionId: ExecutionId): Promise<Readonly<{ now: Instant; head?: ExecutionHead }>>;
+  /** Keeps outputs for other runs; the last of several for one key counts. */
+  storeTaskOutputs(outputs: readonly Owed<StoreTaskOutput>[]): Promise<void>;
+  /** Deletes expired outputs, those first that expired first. Returns how many. */
+  pruneTaskOutputs(limit: number): Promise<number>;
+  /** Notes that queues are being polled now. */
+  notePolls(queues: readonly NamedQueue[]): Promise<void>;
+  prunePolls(olderThanMs: number): Promise<number>;
+
   createExecutions(executions: readonly NewExecution[]): Promise<void>;
   /**
    * Wins or loses each key; returns the ids of the runs that won theirs. A loser looks the winner up after its own
@@ -326,7 +348,7 @@ export interface EngineTx extends DefinitionReads, Pick<DefinitionStore, 'putBun
 }
 
 /** The only door to the writes, and the reads that decide nothing. */
-export interface EngineStore {
+export interface EngineStore extends Omit<DecisionReads, 'findTasks'> {
   /**
    * Runs `work` in one READ COMMITTED transaction: rolls back on a throw, retries serialization failures and deadlocks
    * with jitter (so `work` must be re-runnable), checks that COMMIT answered COMMIT, destroys broken connections.

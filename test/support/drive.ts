@@ -31,6 +31,10 @@ export type RunOptions = Readonly<{
   eventsMax?: number;
   /** Decisions of one step: a step may end at the bound of a pass, with more to decide in the next. */
   decisionsMax?: number;
+  /** The cache of outputs, by task name and key as JSON: shared by the runs that are given the same. */
+  outputs?: Map<string, JsonObject>;
+  /** Queues that workers poll. */
+  polled?: readonly string[];
   /** Off for runs so long that checking each step against the whole log would take the time. */
   checks?: boolean;
 }>;
@@ -45,6 +49,9 @@ export class Run implements Driven {
   readonly openTasks = new Map<string, OpenTask>();
   readonly timers = new Map<string, Timer>();
   readonly published: Command[] = [];
+  /** What the decisions wanted to know of caches and polls. */
+  readonly asked = new Set<string>();
+  readonly stored: Extract<Command, { type: 'StoreTaskOutput' }>[] = [];
   readonly environment: DecisionEnvironment;
   now: Instant = START;
   private readonly options: RunOptions;
@@ -54,6 +61,12 @@ export class Run implements Driven {
     const plan = deepFreeze(planOf(workflow));
     const definitions = new Map(Object.entries(taskDefinitionsOf(workflow)));
     const loaded = new Map<string, TaskDefinition | null>();
+    /** Undefined the first time that a thing is asked for. */
+    const onceAsked = <T>(thing: string, value: () => T): T | undefined => {
+      if (this.asked.has(thing)) return value();
+      this.asked.add(thing);
+      return undefined;
+    };
     this.environment = {
       evaluateScript,
       findViolation,
@@ -64,6 +77,12 @@ export class Run implements Driven {
         loaded.set(name, definitions.get(name) ?? null);
         return known;
       },
+      cachedOutput: (wanted) => {
+        const key = JSON.stringify([wanted.taskName, wanted.key]);
+        const { outputs = new Map() } = this.options;
+        return onceAsked(key, () => outputs.get(key) ?? null);
+      },
+      isPolled: (queue) => onceAsked(queue, () => options.polled?.includes(queue) ?? false),
     };
     this.state = emptyState(EXECUTION_ID, plan);
     this.step([
@@ -124,6 +143,10 @@ export class Run implements Driven {
       case 'CancelOpenWork':
         this.openTasks.clear();
         this.timers.clear();
+        return;
+      case 'StoreTaskOutput':
+        this.options.outputs?.set(JSON.stringify([command.taskName, command.key]), command.output);
+        this.stored.push(command);
         return;
       case 'ProjectExecution':
       case 'PublishMessage':

@@ -193,6 +193,8 @@ const environment = {
   evaluateScript: () => ({ ok: false, error: { code: 'SCRIPT_FAILED', message: 'no scripts here' } }) as never,
   findViolation: () => undefined,
   taskDefinition: () => null,
+  cachedOutput: () => null,
+  isPolled: () => false,
 };
 
 const stateOf = async (run: RunRecord, plans: PlanCache, definitions: DefinitionReads): Promise<ExecutionState> => {

@@ -16,6 +16,7 @@ import { leaseWrites } from './leases.ts';
 import { openTaskWrites } from './open-tasks.ts';
 import { optional } from './optional.ts';
 import { deliveryHeads, outboxWrites } from './outbox.ts';
+import { cacheWrites } from './output-cache.ts';
 import { readyQueues } from './ready-queues.ts';
 import { reportWrites } from './reports.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
@@ -46,6 +47,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...outboxWrites(state),
   ...deadLetterWrites(state),
   ...internalEventWrites(state),
+  ...cacheWrites(state),
 });
 
 /** Runs the work on a transaction object that dies with the transaction, and undoes what it wrote when it throws. */
@@ -128,6 +130,9 @@ export const createEngineStore = (
       serializer.transaction(() => runTransaction(state, tx, (open) => open.settleTasks(namespace, reports))),
     stepRuns: (steps) =>
       serializer.transaction(() => runTransaction(state, tx, (open) => stepRuns(state, open, steps))),
+    findTaskOutput: (namespace, wanted, now) => serializer.transaction(() => tx.findTaskOutput(namespace, wanted, now)),
+    polledQueues: (namespace, queues, withinMs) =>
+      serializer.transaction(() => tx.polledQueues(namespace, queues, withinMs)),
     now: async () => state.now(),
     findIdempotencyHolder: (namespace, key) => serializer.read(() => idempotencyHolder(state, namespace, key)),
     findEvent: (executionId, seq) =>

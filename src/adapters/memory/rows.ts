@@ -11,6 +11,7 @@ import type {
   LogLine,
   NewInternalEvent,
   OutboxMessage,
+  StoreTaskOutput,
 } from '../../ports/engine-store.ts';
 import type { ExecutionRow } from '../../ports/execution-index.ts';
 
@@ -36,6 +37,9 @@ export type OpenTask = Readonly<{
   /** Rises with each outcome reported. */
   outcomeOrder?: number;
 }>;
+
+export type TaskOutputRow = Omit<StoreTaskOutput, 'type'> & Readonly<{ namespace: Namespace }>;
+export type DomainPollRow = Readonly<{ namespace: Namespace; queue: string; polledAt: Instant }>;
 
 export type ClosedTask = Readonly<{
   executionId: ExecutionId;

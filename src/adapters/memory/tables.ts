@@ -5,12 +5,14 @@ import {
   attemptKey,
   type ClosedTask,
   type DecideRow,
+  type DomainPollRow,
   type IdempotencyRow,
   type InternalEventRow,
   inNamespace,
   type OpenTask,
   type OutboxRow,
   type StoredExecution,
+  type TaskOutputRow,
   type TimerRow,
   timerKey,
 } from './rows.ts';
@@ -175,6 +177,10 @@ export const createTables = (journal: Journal) => ({
   timers: timerTable(journal),
   outbox: outboxTable(journal),
   internalEvents: internalEventTable(journal),
+  taskOutputs: new Table<TaskOutputRow>(journal, ({ namespace, taskName, key }) =>
+    JSON.stringify([namespace, taskName, key]),
+  ),
+  domainPolls: new Table<DomainPollRow>(journal, (row) => inNamespace(row.namespace, row.queue)),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
 });
 

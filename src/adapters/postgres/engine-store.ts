@@ -14,6 +14,7 @@ import {
   requestEvaluations,
 } from './decide-queue.ts';
 import { findBundles, putBundle } from './definition-bundles.ts';
+import { notePolls, polledQueues, prunePolls } from './domain-polls.ts';
 import { appendEvents, findEvent, readEvents } from './event-log.ts';
 import { createExecutions, lookUpRun, projectExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
@@ -25,6 +26,7 @@ import { settleTasks, settleTasksAlone } from './reports.ts';
 import { stepRuns } from './run-steps.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
 import { findTasks } from './task-definitions.ts';
+import { findTaskOutput, pruneTaskOutputs, storeTaskOutputs } from './task-output-cache.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
 import { armTimers, cancelTimers } from './timers.ts';
 import { holdAttempt, settleWaiting } from './waiting.ts';
@@ -66,6 +68,12 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   projectExecutions: (projections) => projectExecutions(session, projections),
   putMessages: (messages) => putMessages(session, messages),
   lookUpRun: (id) => lookUpRun(session, id),
+  storeTaskOutputs: (outputs) => storeTaskOutputs(session, outputs),
+  findTaskOutput: (namespace, wanted, at) => findTaskOutput(session, namespace, wanted, at),
+  pruneTaskOutputs: (limit) => pruneTaskOutputs(session, limit),
+  notePolls: (queues) => notePolls(session, queues),
+  polledQueues: (namespace, queues, withinMs) => polledQueues(session, namespace, queues, withinMs),
+  prunePolls: (olderThanMs) => prunePolls(session, olderThanMs),
   createExecutions: (executions) => createExecutions(session, executions),
   claimIdempotencyKeys: (claims) => claimIdempotencyKeys(session, claims),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(session, namespace, key),
@@ -184,6 +192,8 @@ export const createEngineStore = (database: Database): EngineStore => ({
   leaseTasks: (request) => leaseTasksAlone(database, request),
   settleTasks: (namespace, reports) => settleTasksAlone(database, namespace, reports),
   stepRuns: (steps) => stepRuns(database, steps),
+  findTaskOutput: (namespace, wanted, at) => findTaskOutput(database, namespace, wanted, at),
+  polledQueues: (namespace, queues, withinMs) => polledQueues(database, namespace, queues, withinMs),
   now: () => now(database),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findEvent: (id, seq) => findEvent(database, id, seq),

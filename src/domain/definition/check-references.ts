@@ -42,6 +42,20 @@ const inputProblems = (place: NodePlace, context: CheckContext): readonly Defini
   return judged(place.node.inputParameters, path, (references, at) => unknownRefs(references, at, context));
 };
 
+/** The key of a cache is made of the inputs of its own task, those that its task definition fills in among them. */
+const cacheKeyProblems = (place: NodePlace, context: CheckContext): readonly DefinitionProblem[] => {
+  const { cacheConfig, inputParameters, name, taskDefinition } = place.node;
+  if (cacheConfig === undefined || context.workflow.dialect === 'conductor') return [];
+  const registered = Object.hasOwn(context.taskDefinitions, name) ? context.taskDefinitions[name] : undefined;
+  const inputs = { ...(taskDefinition ?? registered)?.inputTemplate, ...inputParameters };
+  const path = childPath(childPath(place.path, 'cacheConfig'), 'key');
+  return judged(cacheConfig.key, path, (references, at) =>
+    [...references.tasks]
+      .filter((head) => !Object.hasOwn(inputs, head))
+      .map((head) => expressionProblem(`"${head}" is no input of this step`, at)),
+  );
+};
+
 /** Fields beside the input that hold templates: what they choose must be visible, so no secret may steer. */
 const steeringProblems = (place: NodePlace, context: CheckContext): readonly DefinitionProblem[] => {
   const { expression, items, loopCondition, type } = place.node;
@@ -75,6 +89,10 @@ const outputProblems = (context: CheckContext): readonly DefinitionProblem[] => 
 
 /** Expressions that name no task, and secrets where they would become visible. Problems: EXPRESSION_INVALID. */
 export const checkReferences = (context: CheckContext): readonly DefinitionProblem[] => [
-  ...context.places.flatMap((place) => [...inputProblems(place, context), ...steeringProblems(place, context)]),
+  ...context.places.flatMap((place) => [
+    ...inputProblems(place, context),
+    ...steeringProblems(place, context),
+    ...cacheKeyProblems(place, context),
+  ]),
   ...outputProblems(context),
 ];

@@ -1,6 +1,6 @@
 import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { DefinitionProblem, DefinitionProblemCode } from './definition-problem.ts';
-import type { PlanNode, Sequence, SequenceOwner } from './plan.ts';
+import type { CachePlan, PlanNode, Sequence, SequenceOwner } from './plan.ts';
 import type { EnforcedSchemas } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import type { Dialect, TaskNodeDefinition } from './workflow-definition.ts';
@@ -42,6 +42,7 @@ export type NodeBase = Readonly<{
   loops: readonly string[];
   schemas?: EnforcedSchemas;
   compensation: PlanNode | undefined;
+  cache?: CachePlan;
   definition: TaskNodeDefinition;
 }>;
 

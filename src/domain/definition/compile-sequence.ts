@@ -2,7 +2,7 @@ import { childPath } from '../kernel/value-path.ts';
 import { compensationOf, inputOfUndone } from './compensation.ts';
 import { type Compilation, type NodeBase, report, taskDefinitionOf } from './compilation.ts';
 import { compileNode } from './compile-node.ts';
-import type { PlanNode, Sequence, SequenceOwner } from './plan.ts';
+import type { CachePlan, PlanNode, Sequence, SequenceOwner } from './plan.ts';
 import { enforcedSchemasOf } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { executedTypeOf, familyOf } from './task-types.ts';
@@ -104,6 +104,7 @@ const baseOf = (
 ): NodeBase => {
   const inputPath = childPath(path, 'inputParameters');
   const input = compiledOrProblems(definition.inputParameters, inputPath, compilation.problems);
+  const cache = cacheOf(definition, path, compilation);
   const schemas = enforcedSchemasOf(taskDefinitionOf(definition, compilation));
   return {
     ref: definition.taskReferenceName,
@@ -116,8 +117,23 @@ const baseOf = (
     ...at,
     ...(schemas === undefined ? {} : { schemas }),
     compensation: compileCompensation(definition, path, at.loops, compilation),
+    ...(cache === undefined ? {} : { cache }),
     definition,
   };
+};
+
+/** Only what somebody runs has an output worth keeping: an operator costs nothing, and a wait is not for its output. */
+const cacheOf = (
+  { type, cacheConfig }: TaskNodeDefinition,
+  path: string,
+  compilation: Compilation,
+): CachePlan | undefined => {
+  const executed = executedTypeOf(type);
+  const family = executed === 'UNSUPPORTED' ? 'operator' : familyOf(executed);
+  if (cacheConfig === undefined || (family !== 'worker' && family !== 'system')) return undefined;
+  const at = childPath(childPath(path, 'cacheConfig'), 'key');
+  const key = compiledOrProblems(cacheConfig.key, at, compilation.problems);
+  return key && { key, ttlMs: cacheConfig.ttlInSecond * MS_PER_SECOND };
 };
 
 const withData = (input: NodeBase['input'], { literalInput }: TaskNodeDefinition): NodeBase['input'] =>

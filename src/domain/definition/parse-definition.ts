@@ -32,7 +32,6 @@ const storedShape = (door: Dialect) => {
     maxConcurrentTasks: limit,
     rateLimitConfig: field.object.optional(),
     cacheConfig: field.object.optional(),
-    maskedFields: z.array(field.text).optional(),
     onStateChange: field.object.optional(),
     workflowStatusListenerEnabled: field.flag.optional(),
     workflowStatusListenerSink: field.text.optional(),
@@ -62,6 +61,7 @@ const SCHEMA = documentSchema(
       failureWorkflow: field.text.optional(),
       failureWorkflowVersion: field.integer(0, INT32_MAX).optional(),
       restartable: field.flag.optional(),
+      maskedFields: z.array(field.text).max(LIST_ENTRIES_MAX).optional(),
       tags: field.list.optional(),
       metadata: field.object.optional(),
     };
@@ -135,6 +135,7 @@ const readWorkflow = (document: JsonValue, context: TreeContext): WorkflowDefini
     failureWorkflow: fields.failureWorkflow ?? '',
     failureWorkflowVersion: fields.failureWorkflowVersion,
     restartable: fields.restartable ?? true,
+    maskedFields: fields.maskedFields,
     tags: tagsOf(fields, context),
     metadata: fields.metadata ?? {},
     extra,

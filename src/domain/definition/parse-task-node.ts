@@ -20,7 +20,6 @@ const storedShape = (door: Dialect) => {
   const any = field.any.optional();
   return {
     asyncComplete: field.flag.optional(),
-    cacheConfig: field.object.optional(),
     metadata: field.object.optional(),
     joinMode: field.text.optional(),
     joinStatus: field.text.optional(),
@@ -58,6 +57,17 @@ const operatorShape = (door: Dialect) => {
   };
 };
 
+/** Conductor takes any; there it has an effect when both are given. */
+const cacheShape = (door: Dialect): z.ZodType<{ key?: string | undefined; ttlInSecond?: number | undefined }> => {
+  const field = fieldsOf(door);
+  return door === 'v1'
+    ? z.strictObject({
+        key: field.text.refine((text) => text.trim() !== '', 'a key must not be empty'),
+        ttlInSecond: field.integer(1, INT32_MAX),
+      })
+    : z.object({ key: field.text.optional(), ttlInSecond: field.integer(0, INT32_MAX).optional() });
+};
+
 const SCHEMA = documentSchema(
   (door) => {
     const field = fieldsOf(door);
@@ -74,6 +84,7 @@ const SCHEMA = documentSchema(
       permissive: field.flag.optional(),
       startDelay: field.seconds.optional(),
       domain: field.text.optional(),
+      cacheConfig: cacheShape(door).optional(),
       taskDefinition: field.object.optional(),
       compensateWith: z.union([z.string(), field.object]).optional(),
     };
@@ -145,11 +156,15 @@ const typeOf = (fields: NodeDocument, path: string, context: TreeContext): strin
   return 'SIMPLE';
 };
 
+/** One domain, or several in the order in which they are asked for. */
+const domainsOf = ({ domain }: NodeDocument): readonly string[] =>
+  domain === undefined ? [] : domain.split(',').map((name) => name.trim());
+
 const checkNames = (fields: NodeDocument, path: string, context: TreeContext): void => {
   const problems = [
     nameProblem(fields.name, childPath(path, 'name'), context.door),
     referenceProblem(fields.taskReferenceName, childPath(path, 'taskReferenceName'), context.door),
-    fields.domain === undefined ? undefined : nameProblem(fields.domain, childPath(path, 'domain'), context.door),
+    ...domainsOf(fields).map((domain) => nameProblem(domain, childPath(path, 'domain'), context.door)),
   ];
   context.problems.push(...problems.filter((problem) => problem !== undefined));
 };
@@ -180,6 +195,13 @@ const inputOf = (fields: NodeDocument, type: string): JsonObject => {
     : { ...input, [field]: given };
 };
 
+const cacheOf = ({ cacheConfig }: NodeDocument) => {
+  const { key, ttlInSecond } = cacheConfig ?? {};
+  return key === undefined || key === '' || ttlInSecond === undefined || ttlInSecond === 0
+    ? undefined
+    : { key, ttlInSecond };
+};
+
 const plainFields = (fields: NodeDocument, type: string) => ({
   name: fields.name,
   taskReferenceName: fields.taskReferenceName,
@@ -189,6 +211,7 @@ const plainFields = (fields: NodeDocument, type: string) => ({
   permissive: fields.permissive ?? false,
   startDelaySeconds: fields.startDelay ?? 0,
   domain: fields.domain,
+  cacheConfig: cacheOf(fields),
   description: fields.description,
   evaluatorType: fields.evaluatorType,
   expression: fields.expression,

@@ -39,6 +39,9 @@ export type Chooser =
   /** The comparison grammar. */
   | Readonly<{ kind: 'condition'; source: string }>;
 
+/** Where the output of a task may come from instead of a worker: whoever had the same key within the time. */
+export type CachePlan = Readonly<{ key: CompiledTemplate; ttlMs: number }>;
+
 type NodeBase = Readonly<{
   ref: string;
   name: string;
@@ -56,6 +59,7 @@ type NodeBase = Readonly<{
   schemas?: EnforcedSchemas;
   /** What undoes it when the run fails after it completed. */
   compensation: PlanNode | undefined;
+  cache?: CachePlan;
   definition: TaskNodeDefinition;
 }>;
 

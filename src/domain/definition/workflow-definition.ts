@@ -61,6 +61,9 @@ export type RetryOverrides = Readonly<{
   timeoutPolicy?: TaskTimeoutPolicy;
 }>;
 
+/** The output of a task may be that of another of its name with the same key, for so long. */
+export type CacheConfig = Readonly<{ key: string; ttlInSecond: number }>;
+
 /** One step of a definition, as stored. Children are nested; a definition is a tree. */
 export type TaskNodeDefinition = Readonly<{
   name: string;
@@ -78,6 +81,7 @@ export type TaskNodeDefinition = Readonly<{
   /** How it is undone when the run fails: the name of a task definition, or a whole step. */
   compensateWith?: string | TaskNodeDefinition;
   domain?: string;
+  cacheConfig?: CacheConfig;
   description?: string;
   /** SWITCH, DECISION */
   evaluatorType?: string;
@@ -134,6 +138,8 @@ export type WorkflowDefinition = Readonly<{
   failureWorkflow: string;
   failureWorkflowVersion?: number;
   restartable: boolean;
+  /** Keys whose values no read shows; absent in what was stored before it had an effect. */
+  maskedFields?: readonly string[];
   tags: readonly string[];
   metadata: JsonObject;
   /** Stored and shown, without effect in this version. */

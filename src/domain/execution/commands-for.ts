@@ -13,6 +13,7 @@ import type {
   WorkflowEvent,
 } from './events.ts';
 import { failureKey } from './failure-workflow.ts';
+import { expiryOf, outputKeyOf } from './output-cache.ts';
 import { eventOf } from './publish.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { keyOf } from './task-key.ts';
@@ -43,6 +44,7 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
       return endings(state, event);
     case 'TaskDeadlineMissed':
     case 'TaskRefused':
+    case 'TaskTakenFromCache':
     case 'OperatorOpened':
     case 'OperatorClosed':
     case 'LoopIterated':
@@ -110,7 +112,17 @@ const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] 
     },
     ...(entry.timed ? [{ type: 'CancelTimers' as const, ...slot }] : []),
     ...(isReportOf(entry, event) ? [] : endOfChild(state, entry, 'the task that started it was closed')),
+    ...storedOutput(state, entry, event),
   ];
+};
+
+/** Only what completed well is worth taking over by another run. */
+const storedOutput = (state: ExecutionState, entry: TaskEntry, event: TaskClosed): readonly Command[] => {
+  const { cache } = entry.node;
+  if (cache === undefined || event.status !== 'COMPLETED') return [];
+  const key = outputKeyOf(state, entry.node, entry.taskName, entry.input);
+  if (key === undefined) return [];
+  return [{ type: 'StoreTaskOutput', ...key, output: event.output, expiresAt: expiryOf(cache, event.at) }];
 };
 
 const endings = (state: ExecutionState, event: ExecutionClosed): readonly Command[] => [

@@ -1,6 +1,7 @@
 import type { Instant, TaskId } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { DeadlineKind, TaskSlot } from './events.ts';
+import type { OutputKey } from './output-cache.ts';
 import type { AttemptStatus, ExecutionStatus } from './statuses.ts';
 
 /** The four families of design.md; each task type is in exactly one, and only three of them are ever queued. */
@@ -52,6 +53,7 @@ export type Command =
       TaskSlot & { type: 'ArmTimer'; attempt: number; purpose: TimerPurpose; fireAt: Instant; alertOnly: boolean }
     >
   | Readonly<TaskSlot & { type: 'CancelTimers'; attempt: number }>
+  | Readonly<OutputKey & { type: 'StoreTaskOutput'; output: JsonObject; expiresAt: Instant }>
   | Readonly<{
       type: 'ProjectExecution';
       status: ExecutionStatus;

@@ -4,6 +4,7 @@ import type { Command } from './commands.ts';
 import { commandsFor } from './commands-for.ts';
 import type { SequencedEvent, WorkflowEvent } from './events.ts';
 import { applyEvent } from './evolve.ts';
+import type { Need } from './needs.ts';
 import { nextEvent } from './next-event.ts';
 import { copyState, type ExecutionState } from './state.ts';
 
@@ -15,8 +16,8 @@ export type Decision = Readonly<{
   commands: readonly Command[];
   /** The bound was reached: another pass is needed. */
   more: boolean;
-  /** Task definitions to load before the decision can go on; decide again with them. */
-  needs: readonly string[];
+  /** What to load before the decision can go on; decide again with it. */
+  needs: readonly Need[];
 }>;
 
 /** Folds facts that were accepted into a state the caller owns, and names their effects. */
@@ -47,7 +48,7 @@ export const decideOwned = (
     if (events.length >= eventsMax) return { events, commands, more: true, needs: [] };
     const due = nextEvent(state, environment, now);
     if (due === undefined) break;
-    if (due.type === 'needsTaskDefinition') return { events, commands, more: false, needs: [due.name] };
+    if (!('at' in due)) return { events, commands, more: false, needs: [due] };
     applyEvent(state, due);
     events.push({ seq: state.seq, event: due });
     commands.push(...commandsFor(state, due));

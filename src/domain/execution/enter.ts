@@ -55,6 +55,7 @@ export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): 
     workerId: undefined,
     taskName: opening.taskName,
     child: undefined,
+    fromCache: false,
     timed: false,
     before: previous === undefined ? earlier(state, node) : previous.before,
   };

@@ -4,17 +4,19 @@ import { derivedExecutionId } from '../kernel/derived-id.ts';
 import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
-import type { TaskScheduled, TaskSlot, WorkflowEvent } from './events.ts';
+import type { TaskSlot, WorkflowEvent } from './events.ts';
 import { undoneBy } from './fold-compensation.ts';
+import type { Need } from './needs.ts';
 import { closingAtHand } from './outcome.ts';
+import { outputKeyOf } from './output-cache.ts';
 import { queueOf } from './routing.ts';
 import { violationText } from './schema-check.ts';
 import { scopeAt } from './scope.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { slotAt } from './task-key.ts';
 
-/** The next due fact, or a task definition that has to be loaded before it can be told. */
-export type Due = WorkflowEvent | Readonly<{ type: 'needsTaskDefinition'; name: string }>;
+/** The next due fact, or what has to be loaded before it can be told. */
+export type Due = WorkflowEvent | Need;
 
 /** What one decision looks with. */
 export type Look = Readonly<{ state: ExecutionState; environment: DecisionEnvironment; now: Instant }>;
@@ -46,7 +48,8 @@ const entered = (
     case 'dispatch': {
       const reason = misfit(look, node, step);
       if (reason !== undefined) return refused(look, node, path, { input: step.input, reason }, previous);
-      return { ...dispatched(look, node, slot, step, previous), ...compensatesOf(node, path) };
+      const due = fromCache(look, node, path, step, previous) ?? dispatched(look, node, slot, step, previous);
+      return due.type === 'TaskScheduled' ? { ...due, ...compensatesOf(node, path) } : due;
     }
     case 'resolve': {
       const { input, output } = step;
@@ -105,13 +108,37 @@ const compensatesOf = (node: PlanNode, path: readonly number[]): { compensates?:
 
 const attemptAfter = (previous: TaskEntry | undefined): number => (previous?.attempt ?? 0) + 1;
 
+/** What another task of the name gave for the same key, where it still holds and fits what is asked of it now. */
+const fromCache = (
+  { state, environment, now }: Look,
+  node: PlanNode,
+  path: readonly number[],
+  { taskName, input, schemas }: Extract<Step, { kind: 'dispatch' }>,
+  previous: TaskEntry | undefined,
+): Due | undefined => {
+  const wanted = outputKeyOf(state, node, taskName, input);
+  // That another run has undone something undoes nothing here.
+  if (wanted === undefined || undoneBy({ node, path }) !== undefined) return undefined;
+  const output = environment.cachedOutput(wanted);
+  if (output === undefined) return { type: 'needsCachedOutput', wanted };
+  const schema = (schemas ?? node.schemas)?.output;
+  if (output === null || (schema !== undefined && environment.findViolation(schema, output) !== undefined)) {
+    return undefined;
+  }
+  const attempt = attemptAfter(previous);
+  const taskType = node.definition.type;
+  return { type: 'TaskTakenFromCache', at: now, ...slotAt(node.ref, path), attempt, taskType, taskName, input, output };
+};
+
 const dispatched = (
-  { state, now }: Look,
+  { state, environment, now }: Look,
   node: PlanNode,
   slot: TaskSlot,
   step: Extract<Step, { kind: 'dispatch' }>,
   previous: TaskEntry | undefined,
-): TaskScheduled => {
+): Due => {
+  const queue = queueOf(state, node, step.taskName, environment);
+  if (typeof queue !== 'string') return queue;
   const visibleAt =
     previous?.phase.kind === 'awaitingRetry' ? previous.phase.visibleAt : addDuration(now, node.startDelayMs);
   return {
@@ -121,7 +148,7 @@ const dispatched = (
     attempt: attemptAfter(previous),
     taskType: node.definition.type,
     taskName: step.taskName,
-    queue: queueOf(state, node, step.taskName),
+    queue,
     input: step.input,
     visibleAt: visibleAt > now ? visibleAt : now,
     firstScheduledAt: previous?.firstScheduledAt ?? now,

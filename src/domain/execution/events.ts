@@ -143,6 +143,19 @@ export type TaskRefused = Readonly<
   }
 >;
 
+/** A task that nobody had to run: another of its name had the same key in its cacheConfig, and this was its output. */
+export type TaskTakenFromCache = Readonly<
+  TaskSlot & {
+    type: 'TaskTakenFromCache';
+    at: Instant;
+    attempt: number;
+    taskType: string;
+    taskName: string;
+    input: JsonValue;
+    output: JsonObject;
+  }
+>;
+
 /** JOIN, EXCLUSIVE_JOIN or DO_WHILE was entered and stays open. A DO_WHILE begins iteration 1 with it. */
 export type OperatorOpened = Readonly<
   TaskSlot & {
@@ -238,6 +251,7 @@ export type WorkflowEvent =
   | TaskClosed
   | TaskDeadlineMissed
   | TaskRefused
+  | TaskTakenFromCache
   | OperatorResolved
   | OperatorOpened
   | LoopIterated

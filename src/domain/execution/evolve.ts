@@ -2,7 +2,7 @@ import { invariant, unreachable } from '../kernel/invariant.ts';
 import type { ExecutionClosed, ExecutionStarted, WorkflowEvent } from './events.ts';
 import { cancelOpen, compensationEnded, compensationInterrupted, compensationStarted } from './fold-compensation.ts';
 import { loopIterated, operatorClosed, operatorOpened, operatorResolved } from './fold-operators.ts';
-import { taskClosed, taskDeadlineMissed, taskRefused, taskScheduled } from './fold-tasks.ts';
+import { taskClosed, taskDeadlineMissed, taskRefused, taskScheduled, taskTakenFromCache } from './fold-tasks.ts';
 import { messageReceived } from './messages.ts';
 import { reopen } from './reopen.ts';
 import { copyState, type ExecutionState, lookAgainAt, ROOT_KEY } from './state.ts';
@@ -27,6 +27,8 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
       return taskClosed(state, event);
     case 'TaskRefused':
       return taskRefused(state, event);
+    case 'TaskTakenFromCache':
+      return taskTakenFromCache(state, event);
     case 'TaskDeadlineMissed':
       return taskDeadlineMissed(state, event);
     case 'OperatorResolved':

@@ -11,7 +11,7 @@ import { keyAt, type TaskKey } from './task-key.ts';
  * one list in the state that follows the history, and only where the definition asks for it.
  */
 export const rememberCompletion = (state: ExecutionState, entry: TaskEntry): void => {
-  if (entry.node.compensation === undefined || entry.status !== 'COMPLETED') return;
+  if (entry.node.compensation === undefined || entry.status !== 'COMPLETED' || entry.fromCache) return;
   state.compensable.push({ ...entry, before: undefined });
 };
 

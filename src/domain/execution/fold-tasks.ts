@@ -2,7 +2,14 @@ import { isWaitingType } from '../definition/task-types.ts';
 import { invariant, unreachable } from '../kernel/invariant.ts';
 import { isTimed } from './deadlines.ts';
 import { closeEntry, enter } from './enter.ts';
-import type { TaskClosed, TaskDeadlineMissed, TaskRefused, TaskScheduled, TaskSlot } from './events.ts';
+import type {
+  TaskClosed,
+  TaskDeadlineMissed,
+  TaskRefused,
+  TaskScheduled,
+  TaskSlot,
+  TaskTakenFromCache,
+} from './events.ts';
 import { compensationClosed, isCompensation } from './fold-compensation.ts';
 import { readerClosed, readerOpened } from './messages.ts';
 import { policyFor } from './policy.ts';
@@ -85,4 +92,13 @@ export const taskRefused = (state: ExecutionState, event: TaskRefused): void => 
   entry.output = { error: event.reason };
   entry.endedAt = event.at;
   closeEntry(state, entry, event.status === 'COMPLETED_WITH_ERRORS', 'refusal');
+};
+
+export const taskTakenFromCache = (state: ExecutionState, event: TaskTakenFromCache): void => {
+  const entry = enter(state, event, event);
+  entry.status = 'COMPLETED';
+  entry.output = event.output;
+  entry.endedAt = event.at;
+  entry.fromCache = true;
+  closeEntry(state, entry, true);
 };

@@ -81,6 +81,11 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
         },
         false,
       );
+    case 'TaskTakenFromCache': {
+      const { attempt, taskName, taskType: type, output } = event;
+      const view = { ...instantView(draft, seq, event), attempt, type, taskName, output, fromCache: true as const };
+      return add(draft, { ...view, status: 'COMPLETED' }, false);
+    }
     case 'OperatorResolved':
       if (event.variables !== undefined) draft.variables = { ...draft.variables, ...event.variables };
       return add(

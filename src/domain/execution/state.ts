@@ -91,6 +91,8 @@ export type TaskEntry = {
   taskName: string;
   /** The run that the current attempt started, or is about to. */
   child: ChildStart | undefined;
+  /** Nobody ran it, so there is nothing to undo. */
+  fromCache: boolean;
   /** The current attempt has, or may have, timers in the store. */
   timed: boolean;
   /** The same task in an earlier iteration: what its own expressions mean by its ref, at every attempt. */

@@ -29,6 +29,8 @@ export type TaskView = Readonly<
     subWorkflowId?: ExecutionId;
     /** A further attempt follows this one. */
     retried: boolean;
+    /** Nobody ran it: its output is that of another task with the same key. */
+    fromCache?: true;
   }
 >;
 

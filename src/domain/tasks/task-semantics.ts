@@ -2,6 +2,7 @@ import type { PlanNode, PlanNodeType } from '../definition/plan.ts';
 import type { EnforcedSchemas } from '../definition/schemas.ts';
 import type { TaskDefinition, TaskPolicy } from '../definition/task-definition.ts';
 import type { ChildStart, OperatorResolved } from '../execution/events.ts';
+import type { OutputKey } from '../execution/output-cache.ts';
 import { payloadProblem } from '../execution/payload-limit.ts';
 import type { FindViolation } from '../execution/schema-check.ts';
 import { modeOf } from '../execution/scope.ts';
@@ -25,6 +26,10 @@ export type DecisionEnvironment = Readonly<{
   taskDefinition: (name: string) => TaskDefinition | null | undefined;
   /** Proves at the door for callbacks that its holder may end the task: nobody can guess it, and the same task has the same. */
   callbackToken: (taskId: TaskId) => string;
+  /** What a task of the name gave for the key: null when nothing holds, undefined when it was not looked up yet. */
+  cachedOutput: (wanted: OutputKey) => JsonObject | null | undefined;
+  /** Whether workers polled a queue with a domain of late; undefined when it was not looked up yet. */
+  isPolled: (queue: string) => boolean | undefined;
 }>;
 
 type Matching<N extends PlanNode, K> = N extends PlanNode ? (K extends N['type'] ? N : never) : never;

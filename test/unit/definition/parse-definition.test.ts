@@ -142,14 +142,14 @@ describe('a workflow document on /v1', () => {
 
   it('keeps fields without effect, and outputParameters that are empty on purpose', () => {
     const definition = parsed(
-      workflow([simple('a', { asyncComplete: true, cacheConfig: { key: 'k', ttlInSecond: 1 } })], {
-        maskedFields: ['card'],
+      workflow([simple('a', { asyncComplete: true })], {
+        maxConcurrentTasks: 4,
         outputParameters: {},
       }),
     );
-    expect(definition.extra).toEqual({ maskedFields: ['card'] });
+    expect(definition.extra).toEqual({ maxConcurrentTasks: 4 });
     expect(definition.outputParameters).toEqual({});
-    expect(definition.tasks[0]?.extra).toEqual({ asyncComplete: true, cacheConfig: { key: 'k', ttlInSecond: 1 } });
+    expect(definition.tasks[0]?.extra).toEqual({ asyncComplete: true });
   });
 
   it.each([

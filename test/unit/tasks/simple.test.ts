@@ -250,7 +250,7 @@ describe('SIMPLE', () => {
     const queueOf = (taskToDomain: Record<string, string>, domain?: string): string =>
       new Run({ tasks: [simple('a', domain === undefined ? {} : { domain })] }, { started: { taskToDomain } }).task('a')
         .queue;
-    expect(queueOf({ a: 'eu,NO_DOMAIN' })).toBe('eu:a');
+    expect(queueOf({ a: 'eu,NO_DOMAIN' })).toBe('a');
     expect(queueOf({ '*': 'us' }, 'own')).toBe('us:a');
     expect(queueOf({ a: 'NO_DOMAIN' }, 'own')).toBe('a');
     expect(queueOf({}, 'own')).toBe('own:a');

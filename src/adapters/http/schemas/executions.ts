@@ -114,6 +114,7 @@ export const task = z.strictObject({
   compensates: z.string().optional(),
   /** A further attempt follows this one. */
   retried: z.boolean(),
+  fromCache: z.literal(true).optional(),
 });
 export type TaskBody = z.output<typeof task>;
 
@@ -181,6 +182,7 @@ export const historyEvent = z.looseObject({
     'TaskDeadlineMissed',
     'OperatorResolved',
     'TaskRefused',
+    'TaskTakenFromCache',
     'OperatorOpened',
     'LoopIterated',
     'OperatorClosed',
