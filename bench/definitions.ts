@@ -27,3 +27,36 @@ export const fanOut: JsonObject = {
   ],
   outputParameters: { done: 'yes' },
 };
+
+/** One worker task, over and over. */
+export const loopOf = (times: number): JsonObject => ({
+  name: `loop-${times}`,
+  version: 1,
+  tasks: [
+    {
+      name: 'again',
+      taskReferenceName: 'again',
+      type: 'DO_WHILE',
+      keepLastN: 1,
+      loopCondition: `\${again.output.iteration} < ${times}`,
+      loopOver: [{ name: 'step', taskReferenceName: 'step', type: 'SIMPLE' }],
+    },
+  ],
+});
+
+/** The fan-out of `fanOut`, three times in a loop. */
+export const loopOfForks: JsonObject = {
+  name: 'loop-of-forks',
+  version: 1,
+  tasks: [
+    {
+      name: 'again',
+      taskReferenceName: 'again',
+      type: 'DO_WHILE',
+      keepLastN: 1,
+      items: [1, 2, 3],
+      loopOver: fanOut.tasks ?? [],
+    },
+  ],
+  outputParameters: { done: 'yes' },
+};

@@ -7,7 +7,7 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { openBenchDatabase, settings } from './database.ts';
 import { httpChain, httpLatency } from './http-scenarios.ts';
-import { bigFork, type Figures, inProcessChain, type Scenario } from './scenarios.ts';
+import { bigFork, bigRun, type Figures, inProcessChain, longLoop, type Scenario } from './scenarios.ts';
 
 const { values } = parseArgs({
   options: { only: { type: 'string' }, runs: { type: 'string' }, json: { type: 'string' } },
@@ -23,6 +23,8 @@ const scenarios: readonly Scenario[] = [
   httpLatency(100, 10),
   bigFork(1_000),
   bigFork(10_000),
+  longLoop(10_000),
+  bigRun(10_000),
 ];
 
 const chosen = scenarios.filter(({ name }) => values.only === undefined || name.includes(values.only));

@@ -3,7 +3,7 @@ import type { JsonObject } from '../src/domain/kernel/json.ts';
 import type { LeasedTask } from '../src/ports/engine-store.ts';
 import { NAMESPACE, startEngine } from '../test/support/engine-harness.ts';
 import { type BenchDatabase, untilCompleted } from './database.ts';
-import { chain, fanOut } from './definitions.ts';
+import { chain, fanOut, loopOf, loopOfForks } from './definitions.ts';
 import { inParallel, quantile, round } from './measure.ts';
 
 export type Figures = Readonly<Record<string, number | string>>;
@@ -100,25 +100,44 @@ export const inProcessChain = (length: number, runs: number): Scenario => ({
   },
 });
 
-/** One run with a dynamic fork of many branches; the first and the last passes are compared. */
-export const bigFork = (branches: number): Scenario => ({
-  name: `dynamic fork of ${branches}`,
+/** One run of many tasks; its early and its late passes are compared. */
+const oneRun = (
+  label: string,
+  definition: JsonObject & Readonly<{ name: string }>,
+  tasks: number,
+  input: JsonObject,
+): Scenario => ({
+  name: label,
   run: async (database) => {
     const engine = await startEngine({ url: database.url, allowUnsafeDurability: false });
-    await register(engine.useCases, fanOut);
+    await register(engine.useCases, definition);
     const leasedAt: number[] = [];
-    const stopWorkers = startWorkers(engine.useCases, (tasks) => {
-      for (const _ of tasks) leasedAt.push(performance.now());
+    const stopWorkers = startWorkers(engine.useCases, (leased) => {
+      for (const _ of leased) leasedAt.push(performance.now());
     });
     const since = performance.now();
-    await startRuns(engine.useCases, 'fan-out', 1, { items: Array.from({ length: branches }, (_, n) => ({ n })) });
-    await untilCompleted(database.client, 'fan-out', 1, TIMEOUT_MS);
+    await startRuns(engine.useCases, definition.name, 1, input);
+    await untilCompleted(database.client, definition.name, 1, TIMEOUT_MS);
     const seconds = (performance.now() - since) / 1_000;
     await stopWorkers();
     await engine.stop();
-    return { branches, seconds: round(seconds, 2), 'branches/s': round(branches / seconds, 0), ...halves(leasedAt) };
+    return { tasks, seconds: round(seconds, 2), 'tasks/s': round(tasks / seconds, 0), ...halves(leasedAt) };
   },
 });
+
+const itemsOf = (count: number): JsonObject => ({ items: Array.from({ length: count }, (_, n) => ({ n })) });
+
+/** A dynamic fork of many branches. */
+export const bigFork = (branches: number): Scenario =>
+  oneRun(`dynamic fork of ${branches}`, { ...fanOut, name: 'fan-out' }, branches, itemsOf(branches));
+
+/** A loop of many iterations, one worker task each. */
+export const longLoop = (times: number): Scenario =>
+  oneRun(`loop of ${times}`, { ...loopOf(times), name: `loop-${times}` }, times, {});
+
+/** Three dynamic forks of many branches in a loop. */
+export const bigRun = (branches: number): Scenario =>
+  oneRun(`run of ${3 * branches} tasks`, { ...loopOfForks, name: 'loop-of-forks' }, 3 * branches, itemsOf(branches));
 
 /** Time for the second tenth of the tasks and for the last: equal when a pass costs the same however large the run is. */
 const halves = (at: readonly number[]): Figures => {

@@ -4,6 +4,7 @@ import { childPath } from '../kernel/value-path.ts';
 import { type CheckContext, inputPath, isLiteral, problem } from './check-context.ts';
 import { readChildFields } from './child-fields.ts';
 import { isBlank } from './compilation.ts';
+import { KNOWN_EVALUATORS } from './compile-chooser.ts';
 import { loopItemsOf } from './compile-loop.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { type NodePlace, nodePlaces } from './node-children.ts';
@@ -32,16 +33,30 @@ const namedInput = (place: NodePlace, field: string, name: string | undefined, c
   return [expressionProblem(message, childPath(place.path, field))];
 };
 
+/** Conductor stores any, and the step that has it fails when it is reached. */
+const evaluatorProblems: Check = ({ node, path }, context) =>
+  context.workflow.dialect === 'conductor' ||
+  node.evaluatorType === undefined ||
+  KNOWN_EVALUATORS.includes(node.evaluatorType)
+    ? NONE
+    : invalid(`an evaluatorType is one of ${KNOWN_EVALUATORS.join(', ')}`, childPath(path, 'evaluatorType'));
+
+const JOIN_MODES: readonly JsonValue[] = ['SYNC', 'ASYNC'];
+
+/** Both mean the same here: a join is looked at whenever a branch ends, and never polled. */
+const checkJoin: Check = ({ node, path }, context) =>
+  context.workflow.dialect === 'conductor' ||
+  node.extra.joinMode === undefined ||
+  JOIN_MODES.includes(node.extra.joinMode)
+    ? NONE
+    : invalid(`a joinMode is one of ${JOIN_MODES.join(', ')}`, childPath(path, 'joinMode'));
+
 const checkSwitch: Check = (place, context) => {
-  const { node, path } = place;
-  const { evaluatorType = 'value-param', expression } = node;
-  const isKnown = ['value-param', 'jsonpath', 'javascript', 'graaljs'].includes(evaluatorType);
+  const { evaluatorType = 'value-param', expression } = place.node;
   const readsInput = evaluatorType === 'value-param' && expression !== undefined && isLiteral(expression);
   return [
     ...casesProblems(place),
-    ...(isKnown || context.workflow.dialect === 'conductor'
-      ? NONE
-      : invalid('an evaluatorType is value-param, jsonpath, javascript or graaljs', childPath(path, 'evaluatorType'))),
+    ...evaluatorProblems(place, context),
     ...(readsInput ? namedInput(place, 'expression', expression.trim(), context) : NONE),
   ];
 };
@@ -67,6 +82,7 @@ const checkLoop: Check = (place, context) => {
     ...(evaluatorType === 'value-param' && isLiteral(loopCondition)
       ? namedInput(place, 'loopCondition', loopCondition?.trim(), context)
       : NONE),
+    ...evaluatorProblems(place, context),
     ...spinProblems(place, context),
   ];
 };
@@ -210,6 +226,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['SWITCH', checkSwitch],
   ['DECISION', checkDecision],
   ['DO_WHILE', checkLoop],
+  ['JOIN', checkJoin],
   ['DYNAMIC', checkDynamic],
   ['FORK_JOIN_DYNAMIC', checkDynamicFork],
   ['TERMINATE', checkTerminate],

@@ -437,3 +437,45 @@ describe('what Conductor accepts, on /api', () => {
     expect(problemsOf(workflow([node('HTTP', 'e')]), 'conductor', { e: definition.value })).toEqual([]);
   });
 });
+
+describe('what registration finds beside, on /v1', () => {
+  const loop = (fields: JsonObject) => [
+    {
+      name: 'l',
+      taskReferenceName: 'l',
+      type: 'DO_WHILE',
+      loopCondition: '$.l.iteration < 2',
+      loopOver: [simple('x')],
+      ...fields,
+    },
+  ];
+  const joined = (fields: JsonObject) => [
+    { name: 'f', taskReferenceName: 'f', type: 'FORK_JOIN', forkTasks: [[simple('a')]] },
+    { name: 'j', taskReferenceName: 'j', type: 'JOIN', ...fields },
+  ];
+  const cached = (key: string, fields: JsonObject = {}) => [
+    simple('a', { cacheConfig: { key, ttlInSecond: 5 }, ...fields }),
+  ];
+  expectRows(
+    [
+      [
+        'a loop with an evaluator that nobody knows',
+        loop({ evaluatorType: 'python' }),
+        ['VALIDATION_FAILED tasks[0].evaluatorType'],
+      ],
+      ['a loop in graaljs', loop({ evaluatorType: 'graaljs' }), []],
+      ['a join that is asynchronous', joined({ joinMode: 'ASYNC' }), []],
+      ['a join of no known mode', joined({ joinMode: 'LATER' }), ['VALIDATION_FAILED tasks[1].joinMode']],
+      ['a join script in js', joined({ evaluatorType: 'js', expression: '$.a.status === "COMPLETED"' }), []],
+      ['a cache key of its inputs', cached('${uri}-x', input({ uri: 'u' })), []],
+      ['a cache key of its template', cached('${uri}', { taskDefinition: { inputTemplate: { uri: 'u' } } }), []],
+      [
+        'a cache key of something else',
+        cached('${other}', input({ uri: 'u' })),
+        ['EXPRESSION_INVALID tasks[0].cacheConfig.key'],
+      ],
+      ['a cache key that does not parse', cached('${'), ['EXPRESSION_INVALID tasks[0].cacheConfig.key']],
+    ],
+    'v1',
+  );
+});

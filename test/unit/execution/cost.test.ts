@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutionState } from '../../../src/domain/execution/state.ts';
-import { dynamicFork, fork, join, loop, noop, simple, switchOn } from '../../support/builders.ts';
+import { dynamicFork, fork, join, loop, loopOverItems, noop, simple, switchOn } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 const UNCHECKED = { checks: false };
@@ -102,5 +102,42 @@ describe('a fork of ten thousand branches', () => {
     const all = lookUps(run.state, () => run.requestAll(outcomes));
     expect([run.status, run.state.watchers.size]).toEqual(['COMPLETED', 0]);
     expect(all).toBeLessThan(40 * names.length);
+  });
+});
+
+describe('a run of thirty thousand tasks', () => {
+  const BRANCHES = 10_000;
+  const ROUNDS = [1, 2, 3];
+
+  it('by dynamic forks in a loop completes, and works as much in its last fork as in its first', () => {
+    const tasks = Array.from({ length: BRANCHES }, (_, index) => simple(`b${index}`));
+    const body = [dynamicFork('d', '${workflow.input.tasks}'), join('j')];
+    const run = new Run(
+      { tasks: [loopOverItems('l', ROUNDS, body, { keepLastN: 1 })] },
+      { input: { tasks }, ...UNCHECKED },
+    );
+    const work = ROUNDS.map(() => {
+      const outcomes = [...run.openTasks.values()].map(({ ref, iteration, attempt }) => ({
+        type: 'SettleTask' as const,
+        outcome: { ref, iteration, attempt, status: 'COMPLETED' as const, output: { ref } },
+      }));
+      expect(outcomes).toHaveLength(BRANCHES);
+      return lookUps(run.state, () => run.requestAll(outcomes));
+    });
+    expect([run.status, run.eventsOf('TaskClosed').length]).toEqual(['COMPLETED', 3 * BRANCHES]);
+    expect(work[2]).toBeLessThanOrEqual(work[0] ?? 0);
+    expect(run.state.tasks.size).toBe(1);
+  });
+
+  it('by a loop of ten thousand iterations over branches of two completes with a state that does not grow', () => {
+    const body = [fork('f', [[simple('a'), simple('b')], [simple('c')]]), join('j')];
+    const run = new Run({ tasks: [loop('l', 10_000, body, { keepLastN: 1 })] }, UNCHECKED);
+    const sizes = new Set<number>();
+    for (let iteration = 1; iteration <= 10_000; iteration += 1) {
+      run.complete(`a__${iteration}`).complete(`c__${iteration}`).complete(`b__${iteration}`);
+      sizes.add(sizeOf(run.state));
+    }
+    expect([run.status, run.eventsOf('TaskClosed').length]).toEqual(['COMPLETED', 30_000]);
+    expect(sizes.size).toBeLessThanOrEqual(3);
   });
 });

@@ -167,4 +167,18 @@ describe('FORK_JOIN_DYNAMIC', () => {
     run.complete('b').complete('b2').complete('after');
     expect(run.status).toBe('COMPLETED');
   });
+
+  it('has entries with flags of their own: an optional one that fails leaves errors, a permissive one lets the others end', () => {
+    const entries = (flag: string) => [
+      { name: 'a', taskReferenceName: 'a', [flag]: true, retryCount: 0 },
+      { name: 'b', taskReferenceName: 'b' },
+    ];
+    const start = (flag: string) =>
+      new Run({ tasks: [dynamicFork('d', '${workflow.input.tasks}'), join('j')] }, { input: { tasks: entries(flag) } });
+    const optional = start('optional').fail('a').complete('b', { done: true });
+    expect([optional.status, optional.seen('j').status]).toEqual(['COMPLETED', 'COMPLETED_WITH_ERRORS']);
+    const permissive = start('permissive').fail('a');
+    expect(permissive.open()).toEqual(['b']);
+    expect([permissive.complete('b').status, permissive.seen('j').status]).toEqual(['FAILED', 'FAILED']);
+  });
 });
