@@ -13,4 +13,5 @@ process.exitCode = await runCli(process.argv.slice(2), {
   runServe: async () => (await server()).serve(),
   runMigrate: async () => (await server()).migrateSchema(),
   runBootstrap: async (options) => (await server()).bootstrap(options),
+  runTestFile: async (file, readFile) => (await import('./testing/run-test-file.ts')).runTestFile(file, readFile),
 });

@@ -11,6 +11,7 @@ import { STUCK_IDLE_MS, SweepStuck } from '../application/sweep-stuck.ts';
 import { TasksOfOtherRuns } from '../application/tasks-of-other-runs.ts';
 import { WakePolls } from '../application/wake-polls.ts';
 import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
+import type { EngineStore } from '../ports/engine-store.ts';
 import { SYSTEM_TOPIC } from '../ports/wake-signal.ts';
 import type { Role } from './config.ts';
 import { messageHandlers } from './message-handlers.ts';
@@ -121,9 +122,10 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
   ];
 };
 
-const systemTasksLoop = (c: DependencyContainer): Loop => {
-  const runner = new RunSystemTasks({
-    engine: c.resolve(TOKENS.engine),
+/** What runs the tasks that no worker is needed for, over the store it is given. */
+export const createSystemTasks = (c: DependencyContainer, engine: EngineStore): RunSystemTasks =>
+  new RunSystemTasks({
+    engine,
     reports: c.resolve(TOKENS.reports),
     release: c.resolve(TOKENS.release),
     held: c.resolve(TOKENS.heldLeases),
@@ -137,6 +139,9 @@ const systemTasksLoop = (c: DependencyContainer): Loop => {
     clock: c.resolve(TOKENS.clock),
     workerId: `rondo@${hostname()}/${process.pid}`,
   });
+
+const systemTasksLoop = (c: DependencyContainer): Loop => {
+  const runner = createSystemTasks(c, c.resolve(TOKENS.engine));
   return new Loop({
     name: 'system-tasks',
     runOnce: () => runner.runOnce(),

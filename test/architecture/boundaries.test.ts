@@ -15,7 +15,7 @@ const tests = readTree(['test'], /\.ts$/);
 const everything = readTree(['src', 'test', 'scripts', 'bin', 'examples', 'migrations'], /\.(ts|mjs|sql)$/);
 
 /** What is started or imported from outside; the memory stores are the engine's database in simulations and tests. */
-const ENTRIES = ['src/main.ts', 'src/worker/index.ts', 'src/adapters/memory/stores.ts'];
+const ENTRIES = ['src/main.ts', 'src/worker/index.ts', 'src/testing/index.ts', 'src/adapters/memory/stores.ts'];
 
 const file = (path: string, source: string): SourceTree => new Map([[path, source]]);
 

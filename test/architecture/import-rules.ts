@@ -15,6 +15,10 @@ const ARROWS: Readonly<Record<string, Readonly<{ values: readonly Zone[]; types:
   ports: { values: ['domain', 'ports'], types: [] },
   application: { values: INNER, types: [] },
   client: { values: ['client'], types: ['domain', 'ports', 'adapters/http'] },
+  testing: {
+    values: [...INNER, 'testing', 'composition', 'adapters/json-schema', 'adapters/memory', 'adapters/sandbox'],
+    types: [],
+  },
   worker: { values: ['worker', 'client'], types: ['domain', 'ports', 'adapters/http'] },
 };
 
@@ -30,7 +34,16 @@ const DRIVING_ADAPTERS: Readonly<Record<string, typeof ADAPTER | typeof DRIVING_
 const LIBRARIES: readonly (readonly [name: RegExp, zones: readonly Zone[]])[] = [
   [
     /^zod$/,
-    ['domain/definition', 'application', 'adapters/http', 'adapters/postgres', 'adapters/cli', 'client', 'composition'],
+    [
+      'domain/definition',
+      'application',
+      'adapters/http',
+      'adapters/postgres',
+      'adapters/cli',
+      'client',
+      'composition',
+      'testing',
+    ],
   ],
   [
     /^rxjs(\/operators)?$/,

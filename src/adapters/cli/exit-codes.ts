@@ -5,6 +5,8 @@ export const EXIT = {
   failed: 1,
   /** `run --wait` gave up waiting. */
   stillRunning: 2,
+  /** `test` was given a file that is none. */
+  badTestFile: 2,
   refused: 3,
   usage: 4,
   unreachable: 5,

@@ -6,11 +6,15 @@ import { addHistoryCommands } from './commands/history.ts';
 import { addQueuesCommand } from './commands/queues.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addServerCommands, type ServerCommands } from './commands/server.ts';
+import { addTestCommand, type RunTestFile } from './commands/test.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { reportError } from './report-error.ts';
 import { Session } from './session.ts';
 
 export type { Bootstrapped, ServerCommands } from './commands/server.ts';
+
+/** What runs the engine in this very process. */
+export type EngineCommands = ServerCommands & Readonly<{ runTestFile: RunTestFile }>;
 
 /**
  * Runs one invocation of `rondo`; `argv` is what follows the name of the program. Answers the exit code and never
@@ -18,7 +22,7 @@ export type { Bootstrapped, ServerCommands } from './commands/server.ts';
  */
 export const runCli = async (
   argv: readonly string[],
-  server: ServerCommands,
+  server: EngineCommands,
   io: CliIo = processIo(),
 ): Promise<ExitCode> => {
   const session = new Session(io);
@@ -30,7 +34,7 @@ export const runCli = async (
   }
 };
 
-const createProgram = (server: ServerCommands, session: Session): Command => {
+const createProgram = (server: EngineCommands, session: Session): Command => {
   const { io } = session;
   const program = new Command('rondo')
     .description('durable workflow orchestration')
@@ -46,5 +50,6 @@ const createProgram = (server: ServerCommands, session: Session): Command => {
   addExecutionCommands(program, session);
   addHistoryCommands(program, session);
   addQueuesCommand(program, session);
+  addTestCommand(program, session, server.runTestFile);
   return program;
 };

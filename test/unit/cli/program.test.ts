@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/adapters/cli/cli-io.ts';
-import { runCli, type ServerCommands } from '../../../src/adapters/cli/program.ts';
+import { type EngineCommands, runCli } from '../../../src/adapters/cli/program.ts';
 import { FakeServer, ok, type Route, refuse } from '../worker/fake-server.ts';
 
 const ID = '01890000-0000-7000-8000-000000000001';
@@ -16,13 +16,14 @@ beforeEach(async () => {
 
 afterEach(() => server.close());
 
-const serverCommands: ServerCommands = {
+const serverCommands: EngineCommands = {
   runDev: async () => undefined,
   runServe: async () => {
     throw Object.assign(new Error('DATABASE_URL is missing\nSECRET is missing'), { code: 'CONFIG_INVALID' });
   },
   runMigrate: async () => ['0001_core'],
   runBootstrap: async ({ namespace }) => ({ namespace, key: 'rk_secret', scopes: ['admin'] }),
+  runTestFile: async (file) => ({ file, cases: [] }),
 };
 
 type Invocation = { files?: Record<string, string>; stdin?: string; colour?: boolean; env?: Record<string, string> };

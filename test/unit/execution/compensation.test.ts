@@ -324,6 +324,20 @@ describe('a compensation', () => {
     expect([run.status, run.seen('approve').output]).toEqual(['FAILED', { by: 'Ada' }]);
   });
 
+  it('may be a whole workflow of its own, and cancels with its run', () => {
+    const undo = {
+      name: 'undo',
+      taskReferenceName: 'undo',
+      type: 'SUB_WORKFLOW',
+      subWorkflowParam: { name: 'cancel' },
+    };
+    const given = (): Run =>
+      new Run({ tasks: [simple('a', { compensateWith: undo }), simple('end')] }).complete('a').failForGood('end');
+    expect(given().open()).toEqual(['undo']);
+    expect(given().complete('undo').status).toBe('FAILED');
+    expect(given().terminate().seen('undo').status).toBe('CANCELED');
+  });
+
   it('may choose its task by an input', () => {
     const undo = { name: 'x', taskReferenceName: 'undo', type: 'DYNAMIC', dynamicTaskNameParam: 'which' };
     const compensateWith = { ...undo, inputParameters: { which: '${a.output.undoWith}' } };

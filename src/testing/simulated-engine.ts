@@ -1,0 +1,97 @@
+import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
+import { createMemoryStores } from '../adapters/memory/stores.ts';
+import { createSteeringSandbox } from '../adapters/sandbox/steering-sandbox.ts';
+import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
+import { RelayOutbox } from '../application/relay-outbox.ts';
+import type { UseCases } from '../application/use-cases.ts';
+import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
+import { compose } from '../composition/container.ts';
+import { createLog } from '../composition/log.ts';
+import { messageHandlers } from '../composition/message-handlers.ts';
+import { createSystemTasks } from '../composition/roles.ts';
+import { TOKENS } from '../composition/tokens.ts';
+import type { Namespace } from '../domain/kernel/brand.ts';
+import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
+import type { EngineStore, LeasedTask } from '../ports/engine-store.ts';
+import type { ExecutionIndex } from '../ports/execution-index.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+export const NAMESPACE = 'default' as Namespace;
+
+const FOLD_CACHE_BYTES = 64 * 1_048_576;
+
+/** Shared by all simulations of a process: both are expensive to start and keep nothing of what they ran. */
+const steering = createSteeringSandbox();
+const sandbox = createTaskSandbox({ workersMax: 1 });
+
+/** The whole engine over stores in memory, on virtual time; nothing runs but what is asked to. */
+export type SimulatedEngine = Readonly<{
+  useCases: UseCases;
+  engine: EngineStore;
+  index: ExecutionIndex;
+  /** Everything a server does by itself, once. Returns how much there was to do. */
+  turn(): Promise<number>;
+  /** Deliveries that failed, and why. */
+  problems: readonly string[];
+  close(): Promise<void>;
+}>;
+
+/** What a decision needs beside the run, for who decides without an engine. */
+export const decisionEnvironment = async (): Promise<Pick<DecisionEnvironment, 'evaluateScript' | 'findViolation'>> => {
+  const { evaluate } = await steering;
+  const schemas = createAjvValidator(evaluate);
+  return { evaluateScript: evaluate, findViolation: (schema, value) => schemas.firstViolation(schema, value) };
+};
+
+/** `intercept` takes the system tasks that are not to be run. */
+export const openSimulatedEngine = async (
+  clock: VirtualClock,
+  intercept: (tasks: readonly LeasedTask[]) => readonly LeasedTask[],
+): Promise<SimulatedEngine> => {
+  const stores = createMemoryStores({ clock });
+  const container = compose({
+    ...stores,
+    steering: await steering,
+    sandbox,
+    log: createLog('silent'),
+    clock,
+    callbackKey: 'simulation',
+    foldCacheBytesMax: FOLD_CACHE_BYTES,
+    stepsOnReport: false,
+  });
+  const { engine, index, wake } = stores;
+  const problems: string[] = [];
+  const evaluator = container.resolve(TOKENS.evaluator);
+  const relay = new RelayOutbox(engine, messageHandlers(container), (_id, reason, dead) => {
+    if (dead) problems.push(reason);
+  });
+  const timers = new FireTimers(engine, evaluator, wake, (_id, error) => problems.push(String(error)));
+  const leases = new ReclaimLeases(engine, wake);
+  const filtered: EngineStore = {
+    ...engine,
+    leaseTasks: async (request) => intercept(await engine.leaseTasks(request)),
+  };
+  const system = createSystemTasks(container, filtered);
+  const steps = [
+    () => evaluator.runOnce(),
+    () => timers.runOnce(),
+    () => leases.runOnce(),
+    () => system.runOnce(),
+    () => relay.runOnce(),
+  ];
+  return {
+    useCases: container.resolve(TOKENS.useCases),
+    engine,
+    index,
+    problems,
+    turn: async () => {
+      let done = 0;
+      for (const step of steps) done += await step();
+      return done;
+    },
+    close: async () => {
+      container.resolve(TOKENS.delayed).close();
+      await stores.close();
+    },
+  };
+};
