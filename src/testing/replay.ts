@@ -33,6 +33,7 @@ export type Replay =
 const DERIVED: ReadonlySet<WorkflowEventType> = new Set<WorkflowEventType>([
   'TaskScheduled',
   'TaskRefused',
+  'TaskTakenFromCache',
   'OperatorResolved',
   'OperatorOpened',
   'LoopIterated',
@@ -85,8 +86,7 @@ export const replay = async (
   const id = options.workflowId as ExecutionId;
   const state = emptyState(id, plan);
   for (const { seq, event } of log) {
-    const taskDefinition = (name: string) => tasks.get(name) ?? null;
-    const environment = { ...given, taskDefinition, callbackToken: () => tokenOf(event) };
+    const environment = { ...given, ...knownFrom(event), taskDefinition: (name: string) => tasks.get(name) ?? null };
     const derived = isFromOutside(event) ? event : nextOf(state, environment, event);
     if (canonicalJson(derived as unknown as JsonValue) !== canonicalJson(event as unknown as JsonValue)) {
       return { ok: false, seq, recorded: event, derived };
@@ -96,7 +96,13 @@ export const replay = async (
   return { ok: true, view: projectView(id, log) };
 };
 
-/** The token of a callback is the server's secret: what history tells of it is taken as it is. */
+/** What the engine looked up when it decided is no fact of its own: what came of it is taken from the fact that followed. */
+const knownFrom = (event: WorkflowEvent) => ({
+  callbackToken: () => tokenOf(event),
+  cachedOutput: () => (event.type === 'TaskTakenFromCache' ? event.output : null),
+  isPolled: (queue: string) => event.type === 'TaskScheduled' && event.queue === queue,
+});
+
 const tokenOf = (event: WorkflowEvent): string => {
   const input = event.type === 'TaskScheduled' && isJsonObject(event.input) ? event.input : {};
   const { callbackPath } = input;
