@@ -200,6 +200,7 @@ const isOfAStep = (command: Command): boolean => {
     case 'PublishMessage':
       return true;
     case 'StoreTaskOutput':
+    case 'ReviseExecution':
       return false;
     default:
       return command satisfies never;

@@ -1,7 +1,8 @@
 import type { Command } from '../domain/execution/commands.ts';
+import { lookAtAll } from '../domain/execution/look-at-all.ts';
 import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
-import { lookAtAll, resume } from '../domain/execution/resume.ts';
-import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
+import { resume } from '../domain/execution/resume.ts';
+import type { ExecutionState } from '../domain/execution/state.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import { err, ok } from '../domain/kernel/result.ts';
 import type { EngineStore, EngineTx } from '../ports/engine-store.ts';
@@ -10,7 +11,8 @@ import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
-import { claimRun, type Evaluator, foldLog } from './evaluate-executions.ts';
+import { claimRun, type Evaluator } from './evaluate-executions.ts';
+import { foldFromStart } from './fold-log.ts';
 import { OwedWork } from './owed.ts';
 import type { Outcome, SignalCall } from './use-cases.ts';
 
@@ -91,8 +93,10 @@ export class ControlExecution {
     const locked = await claimRun(tx, executionId);
     const head = locked.heads[0];
     if (head === undefined) return { owed, missing: 0 };
-    const state = emptyState(executionId, await this.deps.plans.planOf(head.definitionHash, tx));
-    foldLog(state, (await tx.readEvents(new Map([[executionId, 0]]))).get(executionId) ?? []);
+    const { plans } = this.deps;
+    const log = (await tx.readEvents(new Map([[executionId, 0]]))).get(executionId) ?? [];
+    const plan = await plans.planOf(head.definitionHash, tx);
+    const state = await foldFromStart(executionId, plan, log, plans, tx);
     lookAtAll(state);
     const outcomes = await tx.readAllOutcomes(executionId);
     const settlements = outcomes.map((outcome) => ({ type: 'SettleTask' as const, outcome }));
@@ -124,4 +128,5 @@ const lostEffects = (
   );
 };
 
-const errorOf = (rejection: Rejection): ApplicationError => ({ code: rejection.code, message: rejection.message });
+const errorOf = ({ code, message, details }: Rejection): ApplicationError =>
+  details === undefined ? { code, message } : { code, message, details };

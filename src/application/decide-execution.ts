@@ -51,6 +51,7 @@ export const decideExecution = async (
   const findViolation: FindViolation = (schema, value) => schemas.firstViolation(schema, value);
   let rejection: Rejection | undefined;
   for (const request of requests) {
+    if ('plan' in request && request.plan !== undefined) state.plans.set(request.plan.hash, request.plan);
     const accepted = accept(state, request, now, findViolation);
     if (accepted.ok) collect(applyAccepted(state, accepted.value));
     // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.

@@ -4,6 +4,7 @@ import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { ControlExecution } from './control-execution.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { LeaseTasks } from './lease-tasks.ts';
+import type { OperateExecution } from './operate-execution.ts';
 import type { QueryExecutions } from './query-executions.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import { LEASE_LOST, type ReportTasks } from './report-tasks.ts';
@@ -20,8 +21,9 @@ export const createExecutionUseCases = (parts: {
   control: ControlExecution;
   queries: QueryExecutions;
   follow: FollowExecution;
+  operate: OperateExecution;
 }): UseCases['executions'] => {
-  const { start, control, queries, follow } = parts;
+  const { start, control, queries, follow, operate } = parts;
   return {
     start: (namespace, request) => start.start(namespace, request),
     wait: (namespace, id, wait) => follow.wait(namespace, id, wait),
@@ -37,6 +39,7 @@ export const createExecutionUseCases = (parts: {
       control.request(namespace, id, { type: 'Terminate', by, triggerFailureWorkflow, ...withReason(reason) }),
     retry: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Retry', by, ...withReason(reason) }),
     signal: (namespace, id, call, by) => control.signal(namespace, id, call, by),
+    operate: (namespace, id, action, asked) => operate.operate(namespace, id, action, asked),
     decide: (namespace, id) => control.decide(namespace, id),
     stream: (namespace, id, after, signal) => follow.stream(namespace, id, after, signal),
   };

@@ -1,5 +1,3 @@
-import type { SequencedEvent } from '../domain/execution/events.ts';
-import { applyEvent } from '../domain/execution/evolve.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from '../domain/execution/requests.ts';
 import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import { isClosedExecution } from '../domain/execution/statuses.ts';
@@ -11,6 +9,7 @@ import { type DecisionDeps, decideExecution } from './decide-execution.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
 import type { FoldCache } from './fold-cache.ts';
+import { beginWithFirstPlan, foldLog, offerPlans } from './fold-log.ts';
 import type { AfterCommit } from './message-handler.ts';
 import { OwedWork } from './owed.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -182,7 +181,13 @@ export class Evaluator {
       after.set(head.executionId, state.seq);
     }
     const logs = await tx.readEvents(after);
-    for (const [id, state] of states) foldLog(state, logs.get(id) ?? []);
+    for (const [id, state] of states) {
+      const log = logs.get(id);
+      if (log === undefined) continue;
+      await offerPlans(state, log, this.deps.plans, tx);
+      beginWithFirstPlan(state, log);
+      foldLog(state, log);
+    }
     return states;
   }
 }
@@ -202,11 +207,3 @@ const isCached = (state: ExecutionState): boolean =>
 
 const settlements = (outcomes: readonly TaskOutcome[]): ExecutionRequest[] =>
   outcomes.map((outcome) => ({ type: 'SettleTask', outcome }));
-
-/** Folds stored events in; a gap would mean that somebody wrote history without the lock (promise 11). */
-export const foldLog = (state: ExecutionState, log: readonly SequencedEvent[]): void => {
-  for (const { seq, event } of log) {
-    invariant(seq === state.seq + 1, `the log of ${state.executionId} jumps from ${state.seq} to ${seq}`);
-    applyEvent(state, event);
-  }
-};

@@ -15,6 +15,7 @@ export class OwedWork {
   private readonly timers = new Map<string, Owed<CommandOf<'ArmTimer'>>>();
   private readonly untimed: Owed<CommandOf<'CancelTimers'>>[] = [];
   private readonly projections = new Map<ExecutionId, Owed<CommandOf<'ProjectExecution'>>>();
+  private readonly revisions = new Map<ExecutionId, Owed<CommandOf<'ReviseExecution'>>>();
   private readonly messages: Owed<CommandOf<'PublishMessage'>>[] = [];
   private readonly outputs: Owed<CommandOf<'StoreTaskOutput'>>[] = [];
   private readonly again = new Set<ExecutionId>();
@@ -59,6 +60,9 @@ export class OwedWork {
         return;
       case 'ProjectExecution':
         this.projections.set(executionId, { namespace, executionId, item });
+        return;
+      case 'ReviseExecution':
+        this.revisions.set(executionId, { namespace, executionId, item });
         return;
       case 'PublishMessage':
         this.messages.push({ namespace, executionId, item });
@@ -105,6 +109,7 @@ export class OwedWork {
     if (this.again.size > 0) await tx.requestEvaluations([...this.again]);
     if (this.events.length > 0) await tx.appendEvents(this.events);
     if (this.projections.size > 0) await tx.projectExecutions([...this.projections.values()]);
+    if (this.revisions.size > 0) await tx.reviseExecutions([...this.revisions.values()]);
     if (this.closed.length > 0) await tx.closeTasks(this.closed);
     if (this.ended.length > 0) await tx.cancelOpenWork(this.ended);
     if (this.tasks.size > 0) await this.enqueue(tx);

@@ -103,7 +103,7 @@ export class FollowExecution {
         woken.clear();
         const leftMs = deadline - performance.now();
         const expired = leftMs <= 0 || request.signal.aborted;
-        if (expired || (await this.isReached(namespace, executionId, request.untilTaskRef))) {
+        if (expired || (await this.isReached(namespace, executionId, request))) {
           return await this.deps.queries.get(namespace, executionId);
         }
         await woken.wait(request.signal, Math.min(leftMs, STREAM_BACKSTOP_MS));
@@ -113,13 +113,20 @@ export class FollowExecution {
     }
   }
 
-  private async isReached(namespace: Namespace, executionId: ExecutionId, ref: string | undefined): Promise<boolean> {
+  private async isReached(namespace: Namespace, executionId: ExecutionId, request: WaitRequest): Promise<boolean> {
+    const { untilTaskRef: ref, untilBlocked = false } = request;
     const row = await this.deps.index.find(namespace, executionId);
     if (row === undefined || isClosedExecution(row.status)) return true;
+    if (untilBlocked && (row.status === 'PAUSED' || (await this.isBlocked(namespace, executionId)))) return true;
     if (ref === undefined) return false;
     const detail = await this.deps.queries.get(namespace, executionId);
     if (!detail.ok) return true;
     return detail.value.view.tasks.some((task) => task.ref === ref && task.endedAt !== undefined && !task.retried);
+  }
+
+  private async isBlocked(namespace: Namespace, executionId: ExecutionId): Promise<boolean> {
+    const open = await this.deps.index.openTasks(namespace, executionId);
+    return open.length > 0 && open.every(({ family, hasOutcome }) => family === 'waiting' && !hasOutcome);
   }
 
   /** Subscribed before anything is read, so that what happens after the read wakes the wait. */

@@ -63,6 +63,8 @@ export type WaitRequest = Readonly<{
   waitMs: number;
   /** Also return when this task has ended. */
   untilTaskRef?: string;
+  /** Also return when nothing moves without somebody's doing: all that is open waits, or the run is paused. */
+  untilBlocked?: boolean;
   /** The client went away. */
   signal: AbortSignal;
 }>;
@@ -105,6 +107,40 @@ export type CompleteTaskCall = Readonly<{
   status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
   output: JsonObject;
   reason?: string;
+}>;
+
+/** Who asks for an action on a run, and why: both are kept in history. */
+export type AskedBy = Readonly<{ by: string; reason?: string }>;
+
+/** What an operator does to the course of one run; `taskRef` is a wire ref, or a plain ref of a task in a loop. */
+export type OperatorAction =
+  | Readonly<{
+      type: 'rerun';
+      /** Absent, both: the whole run. */
+      fromTaskRef?: string;
+      fromTaskId?: string;
+      taskInput?: JsonObject;
+      workflowInput?: JsonObject;
+      correlationId?: string;
+    }>
+  | Readonly<{ type: 'rerun-tasks'; taskRefs: readonly string[]; cascade: boolean }>
+  | Readonly<{ type: 'restart'; useLatestDefinitions: boolean }>
+  | Readonly<{ type: 'skip-task'; taskRef: string; taskInput?: JsonObject; taskOutput?: JsonObject }>
+  | Readonly<{ type: 'cancel-task'; taskRef: string }>
+  | Readonly<{ type: 'variables'; variables: JsonObject }>
+  | Readonly<{ type: 'jump'; taskRef: string; taskInput?: JsonObject }>
+  | Readonly<{
+      type: 'upgrade';
+      /** Absent: the highest. */
+      version?: number;
+      workflowInput?: JsonObject;
+      taskOutput?: Readonly<Record<string, JsonObject>>;
+    }>;
+
+export type Operated = Readonly<{
+  summary: ExecutionSummary;
+  /** Of `rerun-tasks` without cascade: wire refs of what ran on results that are about to change. */
+  stale: readonly string[];
 }>;
 
 export type StreamItem =
@@ -182,6 +218,11 @@ export interface UseCases {
       call: SignalCall,
       by: string,
     ): Outcome<Readonly<{ summary: ExecutionSummary; delivered: boolean }>>;
+    /**
+     * Changes the course of a run. Errors: NOT_FOUND, INVALID_STATE, TERMINAL_STATE, VALIDATION_FAILED,
+     * INPUT_SCHEMA_VIOLATION, PAYLOAD_TOO_LARGE, LIMIT_EXCEEDED.
+     */
+    operate(namespace: Namespace, executionId: ExecutionId, action: OperatorAction, asked: AskedBy): Outcome<Operated>;
     /** A full derivation, repair included; says how many owed effects it put back. */
     decide(
       namespace: Namespace,

@@ -9,17 +9,26 @@ export type {
   ValidationAnswerBody,
 } from '../adapters/http/schemas/definitions.ts';
 export type {
+  CancelTaskBody,
   ControlBody,
   ExecutionDetailBody,
   ExecutionPageBody,
   ExecutionSummaryBody,
   HistoryEventBody,
   HistoryPageBody,
+  JumpBody,
+  RerunBody,
+  RerunTasksAnswerBody,
+  RerunTasksBody,
+  RestartBody,
   SearchBody,
   SignalAnswerBody,
   SignalBody,
+  SkipTaskBody,
   StartBody,
   StartedExecutionBody,
+  UpgradeBody,
+  VariablesBody,
 } from '../adapters/http/schemas/executions.ts';
 export type {
   HeartbeatBody,

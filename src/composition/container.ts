@@ -19,6 +19,7 @@ import { FoldCache } from '../application/fold-cache.ts';
 import { HeldLeases } from '../application/held-leases.ts';
 import { LeaseTasks } from '../application/lease-tasks.ts';
 import { MaskedReads } from '../application/masked-reads.ts';
+import { OperateExecution } from '../application/operate-execution.ts';
 import { createOutboxUseCases } from '../application/outbox-use-cases.ts';
 import { ParkedPolls } from '../application/parked-polls.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
@@ -250,6 +251,16 @@ const doors = (c: DependencyContainer): UseCases['doors'] => {
   };
 };
 
+const operateExecution = (c: DependencyContainer): OperateExecution =>
+  new OperateExecution({
+    control: c.resolve(TOKENS.control),
+    index: c.resolve(TOKENS.index),
+    plans: c.resolve(TOKENS.plans),
+    definitions: c.resolve(TOKENS.definitions),
+    resolveBundle: c.resolve(TOKENS.resolveBundle),
+    schemas: c.resolve(TOKENS.schemas),
+  });
+
 const useCases = (c: DependencyContainer) => {
   const index = c.resolve(TOKENS.index);
   const queries = c.resolve(TOKENS.queries);
@@ -267,6 +278,7 @@ const useCases = (c: DependencyContainer) => {
       control: c.resolve(TOKENS.control),
       queries,
       follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries, masks: c.resolve(TOKENS.masks) }),
+      operate: operateExecution(c),
     }),
     workers: createWorkerUseCases({
       leases: c.resolve(TOKENS.leases),

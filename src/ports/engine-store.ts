@@ -27,6 +27,7 @@ export type CloseTask = Extract<Command, { type: 'CloseTask' }>;
 export type ArmTimer = Extract<Command, { type: 'ArmTimer' }>;
 export type CancelTimers = Extract<Command, { type: 'CancelTimers' }>;
 export type ProjectExecution = Extract<Command, { type: 'ProjectExecution' }>;
+export type ReviseExecution = Extract<Command, { type: 'ReviseExecution' }>;
 export type PublishMessage = Extract<Command, { type: 'PublishMessage' }>;
 export type StoreTaskOutput = Extract<Command, { type: 'StoreTaskOutput' }>;
 export type { OutputKey };
@@ -263,6 +264,8 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
   armTimers(timers: readonly Owed<ArmTimer>[]): Promise<void>;
   cancelTimers(timers: readonly Owed<CancelTimers>[]): Promise<void>;
   projectExecutions(projections: readonly Owed<ProjectExecution>[]): Promise<void>;
+  /** What an operator action changed of a run beside its status: the definition it follows, its input, its correlation. */
+  reviseExecutions(revisions: readonly Owed<ReviseExecution>[]): Promise<void>;
   putMessages(messages: readonly Owed<PublishMessage>[]): Promise<void>;
 
   /** The database's clock, and the run if there is one; without any lock. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addMs, type ExecutionId, type Instant } from '../../src/domain/kernel/brand.ts';
-import type { NewExecution, ProjectExecution } from '../../src/ports/engine-store.ts';
+import type { NewExecution, ProjectExecution, ReviseExecution } from '../../src/ports/engine-store.ts';
 import type { ExecutionFilter } from '../../src/ports/execution-index.ts';
 import { ALPHA, BETA, givenExecution, ids, inTx, newExecution, owed, rolledBack } from './given.ts';
 import { harnesses, useHarness } from './harness.ts';
@@ -74,6 +74,22 @@ describe.each(harnesses)('rows of runs over $name', (harness) => {
     const row = await open().index.find(ALPHA, executionId);
     expect(row?.status).toBe('RUNNING');
     for (const field of ['endedAt', 'reason', 'failedTask', 'output']) expect(row).not.toHaveProperty(field);
+  });
+
+  it('are revised in what an operator action changes, and in nothing else', async () => {
+    const executionId = await givenExecution(open(), { correlationId: 'c-1', version: 1 });
+    const before = await open().index.find(ALPHA, executionId);
+    const revised = { definitionHash: 'other', version: 2, input: { x: 2 } };
+    const revise = (item: Omit<ReviseExecution, 'type'>, namespace = ALPHA) =>
+      inTx(open().engine, (tx) =>
+        tx.reviseExecutions([owed(executionId, { type: 'ReviseExecution' as const, ...item }, namespace)]),
+      );
+    await revise(revised, BETA);
+    expect(await open().index.find(ALPHA, executionId)).toEqual(before);
+    await revise({ ...revised, correlationId: 'c-2' });
+    expect(await open().index.find(ALPHA, executionId)).toEqual({ ...before, ...revised, correlationId: 'c-2' });
+    await revise(revised);
+    expect(await open().index.find(ALPHA, executionId)).not.toHaveProperty('correlationId');
   });
 
   it('take no projection from another namespace', async () => {

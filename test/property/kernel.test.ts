@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/domain/kernel/json.ts';
 import { Chance } from '../support/chance.ts';
 import { type OpenTask, Run } from '../support/drive.ts';
 import { expectationOf } from '../support/model.ts';
+import { actHarmlessly, actWildly } from '../support/operators.ts';
 import { type Named, type Program, programs } from '../support/programs.ts';
 
 /** Steps in which anything may happen; after them everything is completed. */
@@ -122,13 +123,32 @@ const unwind = (run: Run, chance: Chance): readonly Readonly<{ key: string; inpu
   return undone;
 };
 
+/** Operators act on a run now and then while it goes, and once it has ended, and in the end let it be. */
+const operate = (run: Run, program: Program, chance: Chance, act: (run: Run) => void): void => {
+  for (let step = 0; step < STEPS_MAX; step += 1) {
+    const isChaos = step < CHAOS_STEPS;
+    if (isChaos && chance.isBelow(0.3)) act(run);
+    else if (run.status === 'RUNNING') {
+      if (isChaos && chance.isBelow(0.1)) run.pause();
+      else advance(run, program, chance);
+    } else if (run.status === 'PAUSED') {
+      if (run.openTasks.size > 0 && chance.isBelow(0.5)) advance(run, program, chance);
+      else run.resume();
+    } else if (!isChaos) return;
+  }
+  throw new Error(`still ${run.status} after ${STEPS_MAX} steps; open are ${run.open().join(', ')}`);
+};
+
 const outputsOf = (counts: ReadonlyMap<string, number>): JsonObject =>
   Object.fromEntries([...counts.keys()].map((ref) => [ref, `\${${ref}.output.n}`]));
 
 /** Longer ones meet nothing new, and checking every step against the whole log takes its square. */
 const TASKS_MAX = 60;
-const sized = (wild: boolean, undone = wild): fc.Arbitrary<Program> =>
-  programs(wild, undone).filter((program) => expectationOf(program).completed.length <= TASKS_MAX);
+const sized = (wild: boolean, undone = wild, tasksMax = TASKS_MAX): fc.Arbitrary<Program> =>
+  programs(wild, undone).filter((program) => expectationOf(program).completed.length <= tasksMax);
+
+/** What runs again and again makes the logs long. */
+const OPERATED_TASKS_MAX = 25;
 
 const seeds = fc.integer();
 const bounds = fc.constantFrom(undefined, 1, 2, 7);
@@ -184,6 +204,51 @@ describe('the kernel, over random programs and histories (every step is checked 
         expect((run.view.variables.__compensation as JsonObject | undefined)?.status).toBe(
           undone.length === 0 ? undefined : 'COMPLETED',
         );
+      });
+      fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'comes to the end that the definition says, whatever operators let run again on the way and after it',
+    () => {
+      const property = fc.property(
+        sized(false, false, OPERATED_TASKS_MAX),
+        seeds,
+        bounds,
+        (program, seed, eventsMax) => {
+          const expected = expectationOf(program);
+          const fields = { outputParameters: outputsOf(expected.counts) };
+          const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+          const run = new Run({ tasks: program.tasks, fields }, options);
+          const chance = new Chance(seed);
+          operate(run, program, chance, () => actHarmlessly(run, chance));
+          expect(run.status).toBe('COMPLETED');
+          expect([...new Set(run.completed())].sort()).toEqual([...new Set(expected.completed)].sort());
+          expect(run.output).toEqual(Object.fromEntries(expected.counts));
+        },
+      );
+      fc.assert(property, RUNS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'comes to an end, and stays itself, whatever operators do to it',
+    () => {
+      const property = fc.property(sized(true, true, OPERATED_TASKS_MAX), seeds, bounds, (program, seed, eventsMax) => {
+        const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+        const run = new Run({ tasks: program.tasks }, options);
+        const chance = new Chance(seed);
+        const refs = flatten(program.root).flatMap(({ ref, joinRef }) => [ref, joinRef, `${ref}__1`]);
+        operate(run, program, chance, () => {
+          if (chance.isBelow(0.3) && (run.status === 'RUNNING' || run.status === 'PAUSED'))
+            disturb(run, program, chance);
+          else actWildly(run, refs, chance);
+        });
+        expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
+        expect(run.open()).toEqual([]);
       });
       fc.assert(property, RUNS);
     },

@@ -1,3 +1,4 @@
+import type { Plan } from '../../src/domain/definition/plan.ts';
 import type { TaskDefinition } from '../../src/domain/definition/task-definition.ts';
 import { accept } from '../../src/domain/execution/accept.ts';
 import type { Command } from '../../src/domain/execution/commands.ts';
@@ -45,6 +46,7 @@ const timerKey = (timer: Pick<Timer, 'ref' | 'iteration' | 'attempt' | 'purpose'
 /** A run driven by hand on virtual time. After every step it checks what must always hold of the kernel. */
 export class Run implements Driven {
   readonly state: ExecutionState;
+  readonly plans = new Map<string, Plan>();
   readonly log: SequencedEvent[] = [];
   readonly openTasks = new Map<string, OpenTask>();
   readonly timers = new Map<string, Timer>();
@@ -84,7 +86,8 @@ export class Run implements Driven {
       },
       isPolled: (queue) => onceAsked(queue, () => options.polled?.includes(queue) ?? false),
     };
-    this.state = emptyState(EXECUTION_ID, plan);
+    this.plans.set(plan.hash, plan);
+    this.state = emptyState(EXECUTION_ID, plan, this.plans);
     this.step([
       {
         type: 'ExecutionStarted',
@@ -149,6 +152,7 @@ export class Run implements Driven {
         this.stored.push(command);
         return;
       case 'ProjectExecution':
+      case 'ReviseExecution':
       case 'PublishMessage':
         this.published.push(command);
         return;
@@ -249,6 +253,42 @@ export class Run implements Driven {
 
   retry(): this {
     return this.must({ type: 'Retry', by: 'operator' });
+  }
+
+  /** A plan that a restart or an upgrade may name. */
+  offer(workflow: Workflow, hash: string): Plan {
+    const plan = deepFreeze({ ...planOf(workflow), hash });
+    this.plans.set(hash, plan);
+    this.state.plans.set(hash, plan);
+    return plan;
+  }
+
+  rerun(from?: string, rest: Partial<Extract<ExecutionRequest, { type: 'Rerun' }>> = {}): this {
+    return this.must({ type: 'Rerun', by: 'operator', ...(from === undefined ? {} : { from }), ...rest });
+  }
+
+  rerunTasks(tasks: readonly string[], cascade: boolean): this {
+    return this.must({ type: 'RerunTasks', by: 'operator', tasks, cascade });
+  }
+
+  restart(plan?: Plan): this {
+    return this.must({ type: 'Restart', by: 'operator', ...(plan === undefined ? {} : { plan }) });
+  }
+
+  skip(ref: string, output?: JsonObject): this {
+    return this.must({ type: 'SkipTask', by: 'operator', ref, ...(output === undefined ? {} : { output }) });
+  }
+
+  cancelTask(ref: string): this {
+    return this.must({ type: 'CancelTask', by: 'operator', ref, reason: 'stuck' });
+  }
+
+  jump(to: string, input?: JsonObject): this {
+    return this.must({ type: 'Jump', by: 'operator', to, ...(input === undefined ? {} : { input }) });
+  }
+
+  upgrade(plan: Plan, taskOutputs: Readonly<Record<string, JsonObject>> = {}): this {
+    return this.must({ type: 'Upgrade', by: 'operator', plan, taskOutputs });
   }
 
   /** Lets time pass: every timer that comes due fires, the earliest first. */

@@ -7,12 +7,13 @@
  */
 import type pg from 'pg';
 import { PlanCache } from '../../src/application/definitions/plan-cache.ts';
+import { foldFromStart } from '../../src/application/fold-log.ts';
 import { decide } from '../../src/domain/execution/decide.ts';
 import type { SequencedEvent, WorkflowEvent } from '../../src/domain/execution/events.ts';
-import { applyEvent } from '../../src/domain/execution/evolve.ts';
+import { lookAtAll } from '../../src/domain/execution/look-at-all.ts';
 import { projectView } from '../../src/domain/execution/project-view.ts';
-import { lookAtAll, resume } from '../../src/domain/execution/resume.ts';
-import { type ExecutionState, emptyState } from '../../src/domain/execution/state.ts';
+import { resume } from '../../src/domain/execution/resume.ts';
+import type { ExecutionState } from '../../src/domain/execution/state.ts';
 import { type ExecutionStatus, isClosedExecution } from '../../src/domain/execution/statuses.ts';
 import type { ExecutionView } from '../../src/domain/execution/view.ts';
 import { type ExecutionId, type Instant, parseTaskId } from '../../src/domain/kernel/brand.ts';
@@ -86,6 +87,14 @@ export const readRuns = async (observer: pg.Client): Promise<readonly RunRecord[
   }));
 };
 
+/** Facts after which a closed run goes on. */
+const REOPENING: ReadonlySet<string> = new Set([
+  'ExecutionRetried',
+  'ExecutionRerun',
+  'TasksRerun',
+  'ExecutionRestarted',
+]);
+
 type Check = (run: RunRecord, view: ExecutionView) => readonly string[];
 
 const attemptKey = (slot: Readonly<{ ref: string; iteration: number; attempt: number }>): string =>
@@ -105,7 +114,7 @@ const eventsOf = <T extends WorkflowEvent['type']>(run: RunRecord, type: T) =>
 const historyIsDense: Check = ({ log }) => {
   const gaps = log.flatMap(({ seq }, index) => (seq === index + 1 ? [] : [`1: seq ${seq} at place ${index + 1}`]));
   const afterEnd = log.flatMap(({ event }, index) =>
-    event.type === 'ExecutionClosed' && index + 1 < log.length && log[index + 1]?.event.type !== 'ExecutionRetried'
+    event.type === 'ExecutionClosed' && index + 1 < log.length && !REOPENING.has(log[index + 1]?.event.type ?? '')
       ? [`1: ${log[index + 1]?.event.type} follows the end at ${index + 1}`]
       : [],
   );
@@ -139,24 +148,37 @@ const rowsAreTheFold: Check = (run, view) => {
   ];
 };
 
-/** 4 and 6: attempts of a slot are 1 to n, each opened once and closed at most once. */
+/** Facts after which tasks that completed may run again: with attempts above all that were used. */
+const TAKING_BACK: ReadonlySet<string> = new Set([...REOPENING, 'ExecutionJumped']);
+
+/** 4 and 6: attempts of a slot are 1 to n, but where something was taken back, each opened once and closed at most once. */
 const attemptsHaveNoGaps: Check = (run) => {
   const problems: string[] = [];
   const opened = new Map<string, number>();
-  for (const event of eventsOf(run, 'TaskScheduled')) {
-    const slot = `${event.ref}/${event.iteration}`;
-    const last = opened.get(slot) ?? 0;
-    if (event.attempt !== last + 1) problems.push(`4: ${slot} goes from attempt ${last} to ${event.attempt}`);
-    opened.set(slot, event.attempt);
+  let completed = new Set<string>();
+  let tookBack = false;
+  for (const { event } of run.log) {
+    if (TAKING_BACK.has(event.type)) {
+      tookBack = true;
+      completed = new Set();
+    }
+    if (event.type === 'TaskScheduled') {
+      const slot = slotOf(event);
+      const last = opened.get(slot) ?? 0;
+      const follows = tookBack ? event.attempt > last : event.attempt === last + 1;
+      if (!follows) problems.push(`4: ${slot} goes from attempt ${last} to ${event.attempt}`);
+      opened.set(slot, event.attempt);
+    }
+    if (event.type !== 'TaskClosed' || event.status !== 'COMPLETED') continue;
+    if (completed.has(slotOf(event))) problems.push(`6: a task was completed twice: ${slotOf(event)}`);
+    completed.add(slotOf(event));
   }
   const ended = eventsOf(run, 'TaskClosed').map(attemptKey);
   if (new Set(ended).size < ended.length) problems.push(`6: an attempt was closed twice: ${ended}`);
-  const completed = eventsOf(run, 'TaskClosed')
-    .filter(({ status }) => status === 'COMPLETED')
-    .map(({ ref, iteration }) => `${ref}/${iteration}`);
-  if (new Set(completed).size < completed.length) problems.push(`6: a task was completed twice: ${completed}`);
   return problems;
 };
+
+const slotOf = ({ ref, iteration }: Readonly<{ ref: string; iteration: number }>): string => `${ref}/${iteration}`;
 
 /** 10 */
 const timersFireInTime: Check = (run) => {
@@ -176,7 +198,7 @@ const joinsCloseOnce: Check = (run) => {
   const problems: string[] = [];
   let closed = new Set<string>();
   for (const { event } of run.log) {
-    if (event.type === 'ExecutionRetried') closed = new Set();
+    if (TAKING_BACK.has(event.type)) closed = new Set();
     if (event.type !== 'OperatorClosed') continue;
     const slot = `${event.ref}/${event.iteration}`;
     if (closed.has(slot)) problems.push(`16: ${slot} closed twice`);
@@ -198,9 +220,8 @@ const environment = {
 };
 
 const stateOf = async (run: RunRecord, plans: PlanCache, definitions: DefinitionReads): Promise<ExecutionState> => {
-  const state = emptyState(run.id, await plans.planOf(run.row.definitionHash, definitions));
-  for (const { event } of run.log) applyEvent(state, event);
-  return state;
+  const plan = await plans.planOf(run.row.definitionHash, definitions);
+  return foldFromStart(run.id, plan, run.log, plans, definitions);
 };
 
 /** 3: of a run that awaits no pass, nothing more follows, and what it owes is what the tables hold. */

@@ -1,10 +1,13 @@
+import type { Plan } from '../../src/domain/definition/plan.ts';
 import { accept } from '../../src/domain/execution/accept.ts';
 import type { Command } from '../../src/domain/execution/commands.ts';
 import { applyAccepted, decide, decideOwned } from '../../src/domain/execution/decide.ts';
 import type { SequencedEvent, WorkflowEvent } from '../../src/domain/execution/events.ts';
 import { applyEvent, evolve } from '../../src/domain/execution/evolve.ts';
+import { lookAtAll } from '../../src/domain/execution/look-at-all.ts';
 import { projectView } from '../../src/domain/execution/project-view.ts';
-import { lookAtAll, resume } from '../../src/domain/execution/resume.ts';
+import { recount } from '../../src/domain/execution/recount.ts';
+import { resume } from '../../src/domain/execution/resume.ts';
 import { copyState, type ExecutionState, emptyState } from '../../src/domain/execution/state.ts';
 import { keyOf } from '../../src/domain/execution/task-key.ts';
 import type { Instant } from '../../src/domain/kernel/brand.ts';
@@ -16,6 +19,8 @@ import { snapshot } from './snapshot.ts';
 /** What the checks look at: a run, the effects it has carried out, and what it decides with. */
 export type Driven = Readonly<{
   state: ExecutionState;
+  /** Every plan that the log names, by hash. */
+  plans: ReadonlyMap<string, Plan>;
   log: readonly SequencedEvent[];
   openTasks: ReadonlyMap<string, Command>;
   timers: ReadonlyMap<string, Extract<Command, { type: 'ArmTimer' }>>;
@@ -28,7 +33,9 @@ const must = (holds: boolean, promise: string, details: () => unknown): void => 
 };
 
 const foldOf = (run: Driven, log: readonly SequencedEvent[]): ExecutionState => {
-  const state = emptyState(run.state.executionId, run.state.plan);
+  const first = log[0]?.event;
+  const hash = first?.type === 'ExecutionStarted' ? first.definitionHash : run.state.plan.hash;
+  const state = emptyState(run.state.executionId, run.plans.get(hash) ?? run.state.plan, run.plans);
   for (const { event } of log) applyEvent(state, event);
   return state;
 };
@@ -40,6 +47,7 @@ export const checkAll = (run: Driven, before: number, accepted: readonly Workflo
   checkFixedPoint(run);
   checkReplay(run, before, accepted);
   checkOwed(run);
+  checkCounts(run);
   checkMoves(run);
   checkClosed(run);
   checkUndone(run);
@@ -101,6 +109,23 @@ const checkOwed = (run: Driven): void => {
 const timerText = (timer: Extract<Command, { type: 'ArmTimer' }>): string =>
   `${keyOf(timer)}/${timer.attempt}/${timer.purpose}@${timer.fireAt}`;
 
+/** What the fold counts as it goes is what there is. */
+const checkCounts = (run: Driven): void => {
+  const { status } = run.state.lifecycle;
+  if ((status !== 'RUNNING' && status !== 'PAUSED') || run.state.pendingEnd !== undefined) return;
+  if (run.state.compensation !== undefined) return;
+  const counted = copyState(run.state);
+  recount(counted);
+  const [again, kept] = [counts(counted), counts(run.state)];
+  must(again === kept, 'counting again gives what was counted', () => [JSON.parse(again), JSON.parse(kept)]);
+};
+
+/** A join may go on watching what no longer matters to it, and a fork may look from an earlier branch on. */
+const counts = (state: ExecutionState): string =>
+  JSON.stringify(JSON.parse(snapshot(state)), (key, value) =>
+    key === 'watched' || key === 'watchers' || key === 'entered' ? undefined : value,
+  );
+
 const checkMoves = (run: Driven): void => {
   if (run.state.lifecycle.status !== 'RUNNING') return;
   must(run.openTasks.size > 0, 'a running execution has something open', () => snapshot(run.state));
@@ -119,15 +144,26 @@ const undoable = (run: Driven): readonly string[] => {
   return keys;
 };
 
+/** The log from where the whole run began for the last time. */
+const sinceItBegan = (log: readonly SequencedEvent[]): readonly SequencedEvent[] => {
+  const began = log.findLastIndex(
+    ({ event }) => event.type === 'ExecutionRestarted' || (event.type === 'ExecutionRerun' && event.from === undefined),
+  );
+  return log.slice(began + 1);
+};
+
 const checkUndone = (run: Driven): void => {
   const undone: string[] = [];
-  for (const { event } of run.log) {
+  const log = sinceItBegan(run.log);
+  for (const { event } of log) {
     if (event.type !== 'TaskScheduled' || event.compensates === undefined) continue;
     if (undone.at(-1) !== event.compensates) undone.push(event.compensates);
   }
-  const started = run.log.filter(({ event }) => event.type === 'CompensationStarted').length;
+  const started = log.filter(({ event }) => event.type === 'CompensationStarted').length;
   must(started <= 1, 'a run turns back once', () => run.log);
-  const ended = undoable(run);
+  // What ran twice is undone twice, under one name.
+  if (log.some(({ event }) => TAKING_BACK.has(event.type))) return;
+  const ended = undoable({ ...run, log });
   const wanted = [...ended].reverse().filter((key) => undone.includes(key));
   const found = undone.filter((key) => ended.includes(key));
   must(wanted.join() === found.join(), 'the last that finished is undone first, each once', () => [wanted, undone]);
@@ -139,6 +175,10 @@ const checkUndone = (run: Driven): void => {
 };
 
 const OPEN_REQUESTS = [
+  { type: 'SkipTask', ref: 'any', by: 'test' },
+  { type: 'CancelTask', ref: 'any', by: 'test' },
+  { type: 'SetVariables', variables: {}, by: 'test' },
+  { type: 'Jump', to: 'any', by: 'test' },
   { type: 'Pause', by: 'test' },
   { type: 'Resume', by: 'test' },
   { type: 'Terminate', by: 'test' },
@@ -157,25 +197,42 @@ const checkClosed = (run: Driven): void => {
   must(accept(run.state, { type: 'Retry', by: 'test' }, run.now, findViolation).ok === !isOver, 'only Retry', () => []);
 };
 
+const REOPENING: ReadonlySet<string> = new Set([
+  'ExecutionRetried',
+  'ExecutionRerun',
+  'TasksRerun',
+  'ExecutionRestarted',
+]);
+
+const TAKING_BACK: ReadonlySet<string> = new Set([
+  'ExecutionRerun',
+  'TasksRerun',
+  'ExecutionRestarted',
+  'ExecutionJumped',
+]);
+
 const checkHistory = (log: readonly SequencedEvent[]): void => {
   const attempts = new Map<string, number>();
   const iterations = new Map<string, number>();
   let open = false;
+  let tookBack = false;
   for (const [index, { seq, event }] of log.entries()) {
     must(seq === index + 1, 'the log has no gaps', () => seq);
     must((event.type === 'ExecutionStarted') === (index === 0), 'history begins with its start, once', () => event);
-    must(open || index === 0 || event.type === 'ExecutionRetried', 'nothing follows the end but a retry', () => event);
-    if (event.type === 'ExecutionStarted' || event.type === 'ExecutionRetried') open = true;
+    must(open || index === 0 || REOPENING.has(event.type), 'nothing follows the end but what reopens', () => event);
+    if (event.type === 'ExecutionStarted' || REOPENING.has(event.type)) open = true;
+    tookBack ||= TAKING_BACK.has(event.type);
     if (event.type === 'ExecutionClosed') open = false;
     if (event.type === 'TaskScheduled' || event.type === 'TaskRefused') {
       // An operator that was refused has no attempts: a retry of the run enters it as if for the first time.
       const last = event.type === 'TaskRefused' && event.attempt === 1 ? 0 : (attempts.get(keyOf(event)) ?? 0);
-      must(event.attempt === last + 1, 'attempts are numbered from 1 without gaps', () => event);
+      const follows = tookBack ? event.attempt > (attempts.get(keyOf(event)) ?? 0) : event.attempt === last + 1;
+      must(follows, 'attempts are numbered from 1 without gaps, and never twice', () => event);
       attempts.set(keyOf(event), event.attempt);
     }
     if (event.type === 'OperatorOpened') iterations.set(keyOf(event), 1);
     if (event.type === 'LoopIterated') {
-      must(event.next === (iterations.get(keyOf(event)) ?? 0) + 1, 'iterations have no gaps', () => event);
+      must(tookBack || event.next === (iterations.get(keyOf(event)) ?? 0) + 1, 'iterations have no gaps', () => event);
       iterations.set(keyOf(event), event.next);
     }
   }

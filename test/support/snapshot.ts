@@ -34,7 +34,7 @@ const entryOf = (entry: TaskEntry): JsonValue =>
 
 /** A state as one text: equal for states that mean the same, in whatever order they came to it; hints are left out. */
 export const snapshot = (state: ExecutionState): string => {
-  const { plan, due: _, tasks, latest, dynamicNodes, compensable, ...rest } = state;
+  const { plan, plans: _plans, due: _, tasks, latest, dynamicNodes, compensable, ...rest } = state;
   return canonicalJson({
     ...(plain(rest) as Record<string, JsonValue>),
     plan: plan.hash,

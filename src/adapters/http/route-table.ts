@@ -5,6 +5,7 @@ import { definitionRoutes } from './routes/definition-routes.ts';
 import { doorRoutes } from './routes/door-routes.ts';
 import { executionRoutes } from './routes/execution-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
+import { operatorRoutes } from './routes/operator-routes.ts';
 import { outboxRoutes } from './routes/outbox-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { schemaRoutes } from './routes/schema-routes.ts';
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   ...controlRoutes,
   ...doorRoutes,
   ...outboxRoutes,
+  ...operatorRoutes,
   ...workerRoutes,
   ...queueRoutes,
   ...accessRoutes,

@@ -28,7 +28,10 @@ const projectedRow = (row: StoredExecution, { item }: Owed<ProjectExecution>): S
 /** Rows of runs and the idempotency keys that lead to them. */
 export const executionWrites = (
   state: MemoryState,
-): Pick<EngineTx, 'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'> => {
+): Pick<
+  EngineTx,
+  'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'reviseExecutions' | 'claimIdempotencyKeys'
+> => {
   const { executions, idempotencyKeys } = state.tables;
   return {
     lookUpRun: async (executionId) => {
@@ -47,6 +50,15 @@ export const executionWrites = (
       for (const projection of projections) {
         const row = executions.get(projection.executionId);
         if (row?.namespace === projection.namespace) executions.put(projectedRow(row, projection));
+      }
+    },
+    reviseExecutions: async (revisions) => {
+      for (const { executionId, namespace, item } of revisions) {
+        const row = executions.get(executionId);
+        if (row?.namespace !== namespace) continue;
+        const { correlationId: _former, ...kept } = row;
+        const { definitionHash, version, input, correlationId } = item;
+        executions.put({ ...kept, definitionHash, version, input, ...optional('correlationId', correlationId) });
       }
     },
     claimIdempotencyKeys: async (claims) => {

@@ -16,7 +16,7 @@ import {
 import { findBundles, putBundle } from './definition-bundles.ts';
 import { notePolls, polledQueues, prunePolls } from './domain-polls.ts';
 import { appendEvents, findEvent, readEvents } from './event-log.ts';
-import { createExecutions, lookUpRun, projectExecutions } from './executions.ts';
+import { createExecutions, lookUpRun, projectExecutions, reviseExecutions } from './executions.ts';
 import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
 import { recordInternalEvent } from './internal-events.ts';
 import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
@@ -66,6 +66,7 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   armTimers: (timers) => armTimers(session, timers),
   cancelTimers: (timers) => cancelTimers(session, timers),
   projectExecutions: (projections) => projectExecutions(session, projections),
+  reviseExecutions: (revisions) => reviseExecutions(session, revisions),
   putMessages: (messages) => putMessages(session, messages),
   lookUpRun: (id) => lookUpRun(session, id),
   storeTaskOutputs: (outputs) => storeTaskOutputs(session, outputs),

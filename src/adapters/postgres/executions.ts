@@ -8,6 +8,7 @@ import type {
   NewExecution,
   Owed,
   ProjectExecution,
+  ReviseExecution,
 } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
 import {
@@ -36,6 +37,7 @@ const lock = prepared('executions_lock', lockedRow);
 const lookUp = prepared('executions_look_up', lockedRow);
 const create = preparedCommand('executions_create');
 const project = preparedCommand('executions_project');
+const revise = preparedCommand('executions_revise');
 
 const headOf = ({
   executionId,
@@ -146,6 +148,31 @@ export const projectExecutions = async (
     from json_to_recordset(${jsonRows(rows)}::json) as r (
       workflow_id uuid, namespace text, status text, output json, reason text, failed_task text,
       updated_at timestamptz, ended_at timestamptz
+    )
+    where w.workflow_id = any(array[r.workflow_id]) and (w.namespace = r.namespace) is true`);
+};
+
+/** The last revision of a run says it all. */
+export const reviseExecutions = async (
+  session: Session,
+  revisions: readonly Owed<ReviseExecution>[],
+): Promise<void> => {
+  if (revisions.length === 0) return;
+  const last = new Map(revisions.map((revision) => [revision.executionId, revision]));
+  const rows = [...last.values()].map(({ executionId, namespace, item }) => ({
+    workflow_id: executionId,
+    namespace,
+    definition_hash: item.definitionHash,
+    version: item.version,
+    input: item.input,
+    correlation_id: item.correlationId,
+  }));
+  // The rows are locked already, so the order of the update makes no difference.
+  await session.run(revise`
+    update workflow_executions w
+    set definition_hash = r.definition_hash, version = r.version, input = r.input, correlation_id = r.correlation_id
+    from json_to_recordset(${jsonRows(rows)}::json) as r (
+      workflow_id uuid, namespace text, definition_hash text, version integer, input json, correlation_id text
     )
     where w.workflow_id = any(array[r.workflow_id]) and (w.namespace = r.namespace) is true`);
 };

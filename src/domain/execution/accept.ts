@@ -2,23 +2,29 @@ import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { jsonBytes } from '../kernel/json-depth.ts';
-import { err, ok, type Result } from '../kernel/result.ts';
+import { ok } from '../kernel/result.ts';
+import { type Answer, askedBy, type RequestOf, reject } from './answer.ts';
+import { acceptCancelTask } from './cancel-task.ts';
 import { endOf } from './compensate.ts';
 import { completeTask } from './complete-task.ts';
-import type { ExecutionClosed, WorkflowEvent } from './events.ts';
+import type { ExecutionClosed } from './events.ts';
 import { withFailureWorkflow } from './failure-workflow.ts';
 import { isCompensating, isCompensation, reasonSoFar } from './fold-compensation.ts';
+import { acceptJump } from './jump.ts';
 import { MESSAGES_BYTES_MAX, MESSAGES_WAITING_MAX } from './messages.ts';
 import { closing, closingAtHand, type Judging } from './outcome.ts';
-import type { ExecutionRequest, Rejection, TaskOutcome } from './requests.ts';
+import type { ExecutionRequest, TaskOutcome } from './requests.ts';
+import { acceptRerun } from './rerun.ts';
+import { acceptRerunTasks } from './rerun-tasks.ts';
+import { acceptRestart } from './restart.ts';
 import type { FindViolation } from './schema-check.ts';
+import { acceptVariables } from './set-variables.ts';
 import { bufferedSignal, takesAnySignal, takesSignals } from './signals.ts';
+import { acceptSkip } from './skip-task.ts';
 import { type ExecutionState, isOpen, nodeOf, type TaskEntry } from './state.ts';
 import { isClosedExecution } from './statuses.ts';
 import { keyOf } from './task-key.ts';
-
-type Answer = Result<readonly WorkflowEvent[], Rejection>;
-type RequestOf<T extends ExecutionRequest['type']> = Extract<ExecutionRequest, { type: T }>;
+import { acceptUpgrade } from './upgrade.ts';
 
 /** Signals that may wait for a task of one run at a time. */
 export const SIGNALS_BUFFERED_MAX = 10_000;
@@ -33,9 +39,31 @@ export const accept = (
   now: Instant,
   findViolation: FindViolation,
 ): Answer => {
-  const judging: Judging = { now, findViolation };
-  if (request.type === 'Retry') return retry(state, request, now);
-  if (request.type === 'CompleteTask') return completeTask(state, request, judging);
+  switch (request.type) {
+    case 'Retry':
+      return retry(state, request, now);
+    case 'Rerun':
+      return acceptRerun(state, request, now);
+    case 'RerunTasks':
+      return acceptRerunTasks(state, request, now);
+    case 'Restart':
+      return acceptRestart(state, request, now);
+    case 'CompleteTask':
+      return completeTask(state, request, { now, findViolation });
+    default:
+      return acceptOpen(state, request, { now, findViolation });
+  }
+};
+
+type AnyTime = 'Retry' | 'Rerun' | 'RerunTasks' | 'Restart' | 'CompleteTask';
+
+/** What can be asked only of a run that has not ended. */
+const acceptOpen = (
+  state: ExecutionState,
+  request: Exclude<ExecutionRequest, { type: AnyTime }>,
+  judging: Judging,
+): Answer => {
+  const { now } = judging;
   if (!isOpen(state)) {
     return reject('TERMINAL_STATE', `The execution has ended: ${state.lifecycle.status}.`);
   }
@@ -52,6 +80,16 @@ export const accept = (
       return resume(state, request, now);
     case 'Terminate':
       return ok([termination(state, request, now)]);
+    case 'SkipTask':
+      return acceptSkip(state, request, now);
+    case 'CancelTask':
+      return acceptCancelTask(state, request, now);
+    case 'SetVariables':
+      return acceptVariables(state, request, now);
+    case 'Jump':
+      return acceptJump(state, request, now);
+    case 'Upgrade':
+      return acceptUpgrade(state, request, now);
     case 'PassExecutionDeadline':
       return passDeadline(state, now);
     default:
@@ -71,8 +109,6 @@ const terminationReason = (state: ExecutionState, request: RequestOf<'Terminate'
   const { compensation } = state;
   return compensation === undefined ? reason : reasonSoFar(state, compensation, [reason, compensation.end.reason]);
 };
-
-const reject = (code: Rejection['code'], message: string): Answer => err({ code, message });
 
 const settleTask = (state: ExecutionState, outcome: TaskOutcome, judging: Judging): Answer => {
   const entry = state.tasks.get(keyOf(outcome));
@@ -154,15 +190,12 @@ const receiveMessage = (state: ExecutionState, request: RequestOf<'ReceiveMessag
 const pause = (state: ExecutionState, request: RequestOf<'Pause'>, now: Instant): Answer =>
   state.lifecycle.status === 'PAUSED'
     ? reject('INVALID_STATE', 'The execution is paused already.')
-    : ok([{ type: 'ExecutionPaused', at: now, by: request.by, ...reasonOf(request) }]);
+    : ok([{ type: 'ExecutionPaused', at: now, ...askedBy(request) }]);
 
 const resume = (state: ExecutionState, request: RequestOf<'Resume'>, now: Instant): Answer =>
   state.lifecycle.status === 'RUNNING'
     ? reject('INVALID_STATE', 'The execution is not paused.')
-    : ok([{ type: 'ExecutionResumed', at: now, by: request.by, ...reasonOf(request) }]);
-
-const reasonOf = (request: Readonly<{ reason?: string }>): { reason?: string } =>
-  request.reason === undefined ? {} : { reason: request.reason };
+    : ok([{ type: 'ExecutionResumed', at: now, ...askedBy(request) }]);
 
 const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant): Answer => {
   const { lifecycle } = state;
@@ -174,7 +207,7 @@ const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant)
     const message = 'What the execution did was undone by its compensations, so that it cannot go on where it failed.';
     return reject('INVALID_STATE', message);
   }
-  return ok([{ type: 'ExecutionRetried', at: now, by: request.by, ...reasonOf(request) }]);
+  return ok([{ type: 'ExecutionRetried', at: now, ...askedBy(request) }]);
 };
 
 const passDeadline = (state: ExecutionState, now: Instant): Answer => {

@@ -69,7 +69,7 @@ const ofStartWorkflow = (input: JsonValue): Content => {
 };
 
 /** A child that has ended names itself in the output that it leaves: such an attempt has nothing to terminate. */
-export const isReportOf = (entry: TaskEntry, closed: TaskClosed): boolean =>
+export const isReportOf = (entry: TaskEntry, closed: Pick<TaskClosed, 'output'>): boolean =>
   entry.child === undefined || closed.output.subWorkflowId === entry.child.executionId;
 
 export const endOfChild = (state: ExecutionState, entry: TaskEntry, why: string): readonly PublishMessage[] => {

@@ -1,13 +1,16 @@
-import { taskIdOf } from '../kernel/brand.ts';
+import { type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
 import { endForParent, endOfChild, endsOfChildren, isReportOf, startOfChild } from './child-messages.ts';
 import type { Command, QueuedFamily } from './commands.ts';
-import { attemptTimers, executionTimer } from './deadlines.ts';
+import { attemptTimers, EXECUTION_SLOT, executionTimer } from './deadlines.ts';
 import type {
   CompensationStarted,
   ExecutionClosed,
+  ExecutionRerun,
+  ExecutionRestarted,
+  ExecutionUpgraded,
   FailureWorkflowStart,
   TaskClosed,
   WorkflowEvent,
@@ -37,9 +40,25 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
     case 'ExecutionResumed':
       return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }];
     case 'ExecutionRetried':
-      return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }, ...executionTimer(state)];
+      return reopenings(state, event.at);
     case 'CompensationStarted':
       return cancellations(state, event);
+    case 'ExecutionRerun':
+    case 'ExecutionRestarted':
+      return [...reopenings(state, event.at), ...revisions(state, event)];
+    case 'TasksRerun':
+      return state.lifecycle.status === 'PAUSED' ? [] : reopenings(state, event.at);
+    case 'ExecutionUpgraded':
+      return [...revisions(state, event), { type: 'CancelTimers', ...EXECUTION_SLOT }, ...executionTimer(state)];
+    case 'TaskCanceled':
+      return [
+        ...closings(state, { ...event, status: 'CANCELED', output: {} }),
+        { type: 'ProjectExecution', status: 'PAUSED', at: event.at },
+      ];
+    case 'TaskSkipped':
+      return event.attempt === undefined
+        ? []
+        : closings(state, { ...event, attempt: event.attempt, status: 'SKIPPED' });
     case 'ExecutionClosed':
       return endings(state, event);
     case 'TaskDeadlineMissed':
@@ -52,10 +71,31 @@ export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readon
     case 'MessageReceived':
     case 'ExecutionDeadlineMissed':
     case 'CompensationEnded':
+    case 'ExecutionJumped':
+    case 'VariablesSet':
+    case 'SkipRequested':
       return [];
     default:
       return event satisfies never;
   }
+};
+
+const reopenings = (state: ExecutionState, at: Instant): readonly Command[] => [
+  { type: 'ProjectExecution', status: 'RUNNING', at },
+  ...executionTimer(state),
+];
+
+/** What lists and searches show of a run, where an action changed it. */
+const revisions = (
+  state: ExecutionState,
+  event: ExecutionRerun | ExecutionRestarted | ExecutionUpgraded,
+): readonly Command[] => {
+  const given = 'input' in event || 'definition' in event || 'correlationId' in event;
+  const { started } = state;
+  if (!given || started === undefined) return [];
+  const { definitionHash, version, input, correlationId } = started;
+  const correlated = correlationId === undefined ? {} : { correlationId };
+  return [{ type: 'ReviseExecution', definitionHash, version, input, ...correlated }];
 };
 
 const entryOf = (state: ExecutionState, slot: Readonly<{ ref: string; iteration: number }>): TaskEntry => {
@@ -93,7 +133,12 @@ export const openings = (state: ExecutionState, entry: TaskEntry): readonly Comm
   ];
 };
 
-const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] => {
+type Closing = Pick<
+  TaskClosed,
+  'ref' | 'iteration' | 'attempt' | 'at' | 'status' | 'output' | 'startedAt' | 'workerId' | 'reason'
+>;
+
+const closings = (state: ExecutionState, event: Closing): readonly Command[] => {
   const entry = entryOf(state, event);
   const slot = { ref: event.ref, iteration: event.iteration, attempt: event.attempt };
   return [
@@ -117,7 +162,7 @@ const closings = (state: ExecutionState, event: TaskClosed): readonly Command[] 
 };
 
 /** Only what completed well is worth taking over by another run. */
-const storedOutput = (state: ExecutionState, entry: TaskEntry, event: TaskClosed): readonly Command[] => {
+const storedOutput = (state: ExecutionState, entry: TaskEntry, event: Closing): readonly Command[] => {
   const { cache } = entry.node;
   if (cache === undefined || event.status !== 'COMPLETED') return [];
   const key = outputKeyOf(state, entry.node, entry.taskName, entry.input);

@@ -62,6 +62,14 @@ export type Command =
       reason?: string;
       failedTask?: string;
     }>
+  /** An operator action changed what lists and searches show of the run. */
+  | Readonly<{
+      type: 'ReviseExecution';
+      definitionHash: string;
+      version: number;
+      input: JsonObject;
+      correlationId?: string;
+    }>
   | Readonly<{
       type: 'PublishMessage';
       topic: OutboxTopic;

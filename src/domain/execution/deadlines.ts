@@ -36,16 +36,17 @@ export const attemptTimers = (
   return timers;
 };
 
-/** The deadline of the run itself belongs to no task: its slot is empty. It is about the way there, not the way back. */
+/** The deadline of the run itself belongs to no task: its slot is empty. */
+export const EXECUTION_SLOT = { ref: '', iteration: 0, attempt: 0 } as const;
+
+/** It is about the way there, not about the way back of a run that is undone. */
 export const executionTimer = (state: ExecutionState): readonly ArmTimer[] => {
   if (state.compensation !== undefined) return [];
   if (state.plan.timeoutMs === 0 || state.deadlineFrom === undefined || state.executionDeadlineMissed) return [];
   return [
     {
       type: 'ArmTimer',
-      ref: '',
-      iteration: 0,
-      attempt: 0,
+      ...EXECUTION_SLOT,
       purpose: 'EXECUTION',
       fireAt: addDuration(state.deadlineFrom, state.plan.timeoutMs),
       alertOnly: state.plan.timeoutPolicy === 'ALERT_ONLY',

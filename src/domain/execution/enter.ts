@@ -2,6 +2,7 @@ import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonValue } from '../kernel/json.ts';
+import { attemptFloor, noteAttempt } from './attempts.ts';
 import type { TaskSlot } from './events.ts';
 import {
   beingUndone,
@@ -46,7 +47,7 @@ export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): 
     output: {},
     reason: undefined,
     attempt: opening.attempt,
-    attemptsForgiven: previous?.attemptsForgiven ?? 0,
+    attemptsForgiven: previous?.attemptsForgiven ?? attemptFloor(state, node),
     seq: state.seq,
     scheduledAt: opening.at,
     firstScheduledAt: previous?.firstScheduledAt ?? opening.at,
@@ -59,6 +60,7 @@ export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): 
     timed: false,
     before: previous === undefined ? earlier(state, node) : previous.before,
   };
+  noteAttempt(state, node, opening.attempt);
   state.tasks.set(key, entry);
   state.latest.set(node.ref, entry);
   if (isCompensation(entry)) compensationEntered(state, entry);

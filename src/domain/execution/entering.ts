@@ -4,6 +4,7 @@ import { derivedExecutionId } from '../kernel/derived-id.ts';
 import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
+import { attemptFloor } from './attempts.ts';
 import type { TaskSlot, WorkflowEvent } from './events.ts';
 import { undoneBy } from './fold-compensation.ts';
 import type { Need } from './needs.ts';
@@ -12,8 +13,9 @@ import { outputKeyOf } from './output-cache.ts';
 import { queueOf } from './routing.ts';
 import { violationText } from './schema-check.ts';
 import { scopeAt } from './scope.ts';
+import { requestedSkip, skipping } from './skip-task.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
-import { slotAt } from './task-key.ts';
+import { keyAt, slotAt } from './task-key.ts';
 
 /** The next due fact, or what has to be loaded before it can be told. */
 export type Due = WorkflowEvent | Need;
@@ -26,10 +28,16 @@ export const contextOf = (
   node: PlanNode,
   path: readonly number[],
   previous: TaskEntry | undefined,
-): EnterContext => ({ ...look, node, path, scope: scopeAt(look.state, previous, node) });
+): EnterContext => {
+  const context = { ...look, node, path, scope: scopeAt(look.state, previous, node) };
+  const given = look.state.givenInputs.size === 0 ? undefined : look.state.givenInputs.get(keyAt(node.ref, path));
+  return given === undefined ? context : { ...context, givenInput: given };
+};
 
 /** The fact that entering a node makes; `previous` is its last attempt, when this is another one. */
 export const enter = (look: Look, node: PlanNode, path: readonly number[], previous?: TaskEntry): Due => {
+  const skip = requestedSkip(look.state, node, path);
+  if (skip !== undefined) return skipping(node, path, skip, look.now);
   const step = semanticsOf(node.type).enter(contextOf(look, node, path, previous));
   return entered(look, node, path, step, previous);
 };
@@ -69,7 +77,7 @@ const entered = (
 };
 
 const refused = (
-  { now }: Look,
+  { now, state }: Look,
   node: PlanNode,
   path: readonly number[],
   { input, reason }: Pick<Extract<Step, { kind: 'refuse' }>, 'input' | 'reason'>,
@@ -78,7 +86,7 @@ const refused = (
   type: 'TaskRefused',
   at: now,
   ...slotAt(node.ref, path),
-  attempt: attemptAfter(previous),
+  attempt: attemptAfter(state, node, previous),
   taskType: node.definition.type,
   taskName: node.name,
   input,
@@ -98,15 +106,16 @@ const misfit = (
   return violation && `The input does not fit its schema: ${violationText('input', violation)}`;
 };
 /** Whoever carries the start of an attempt's child out again names the same run. */
-const childId = (state: ExecutionState, at: Instant, slot: TaskSlot, previous: TaskEntry | undefined): ExecutionId =>
-  derivedExecutionId(at, `${state.executionId}/${slot.ref}/${slot.iteration}/${attemptAfter(previous)}`);
+const childId = (state: ExecutionState, at: Instant, slot: TaskSlot, attempt: number): ExecutionId =>
+  derivedExecutionId(at, `${state.executionId}/${slot.ref}/${slot.iteration}/${attempt}`);
 
 const compensatesOf = (node: PlanNode, path: readonly number[]): { compensates?: string } => {
   const undone = undoneBy({ node, path });
   return undone === undefined ? {} : { compensates: undone };
 };
 
-const attemptAfter = (previous: TaskEntry | undefined): number => (previous?.attempt ?? 0) + 1;
+const attemptAfter = (state: ExecutionState, node: PlanNode, previous: TaskEntry | undefined): number =>
+  (previous?.attempt ?? attemptFloor(state, node)) + 1;
 
 /** What another task of the name gave for the same key, where it still holds and fits what is asked of it now. */
 const fromCache = (
@@ -119,13 +128,15 @@ const fromCache = (
   const wanted = outputKeyOf(state, node, taskName, input);
   // That another run has undone something undoes nothing here.
   if (wanted === undefined || undoneBy({ node, path }) !== undefined) return undefined;
+  // Whoever lets a task run again wants it to run.
+  if (attemptFloor(state, node) > 0) return undefined;
   const output = environment.cachedOutput(wanted);
   if (output === undefined) return { type: 'needsCachedOutput', wanted };
   const schema = (schemas ?? node.schemas)?.output;
   if (output === null || (schema !== undefined && environment.findViolation(schema, output) !== undefined)) {
     return undefined;
   }
-  const attempt = attemptAfter(previous);
+  const attempt = attemptAfter(state, node, previous);
   const taskType = node.definition.type;
   return { type: 'TaskTakenFromCache', at: now, ...slotAt(node.ref, path), attempt, taskType, taskName, input, output };
 };
@@ -145,7 +156,7 @@ const dispatched = (
     type: 'TaskScheduled',
     at: now,
     ...slot,
-    attempt: attemptAfter(previous),
+    attempt: attemptAfter(state, node, previous),
     taskType: node.definition.type,
     taskName: step.taskName,
     queue,
@@ -155,7 +166,9 @@ const dispatched = (
     ...(step.policy === undefined ? {} : { policy: step.policy }),
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.sink === undefined ? {} : { sink: step.sink }),
-    ...(step.child === undefined ? {} : { child: { ...step.child, executionId: childId(state, now, slot, previous) } }),
+    ...(step.child === undefined
+      ? {}
+      : { child: { ...step.child, executionId: childId(state, now, slot, attemptAfter(state, node, previous)) } }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };

@@ -13,7 +13,9 @@ export type Disposition =
   | Readonly<{ kind: 'advance' }>
   | Readonly<{ kind: 'retry'; visibleAt: Instant }>
   | Readonly<{ kind: 'fail' }>
-  | Readonly<{ kind: 'timeOutExecution' }>;
+  | Readonly<{ kind: 'timeOutExecution' }>
+  /** An action took the attempt away; the fact of the action, which comes next, says how the run goes on. */
+  | Readonly<{ kind: 'withdraw' }>;
 
 /** Names one occurrence of a node: `ref` carries the suffixes of the outer loops, `iteration` the innermost (0: no loop). */
 export type TaskSlot = Readonly<{ ref: string; iteration: number }>;
@@ -245,6 +247,117 @@ export type ExecutionClosed = Readonly<{
  */
 export type ExecutionRetried = Readonly<{ type: 'ExecutionRetried'; at: Instant; by: string; reason?: string }>;
 
+/** Who asked for something, and why. */
+export type Asked = Readonly<{ by: string; reason?: string }>;
+
+/**
+ * What an action takes back, so that it runs again. The keys are told and not derived: a log says for ever what happened,
+ * whatever later versions would take back.
+ */
+export type TakenBack = Readonly<{
+  /** Wire refs of the tasks taken back, each with all below it. */
+  resets: readonly string[];
+  /** Loops that go back to the beginning of an earlier iteration. */
+  rewinds?: readonly Readonly<{ ref: string; iteration: number }>[];
+  /** Wire refs of loops that had ended and go on. */
+  reopened?: readonly string[];
+  /** Tasks that read what others gave and must not run again before these have. */
+  waits?: readonly Readonly<{ ref: string; on: readonly string[] }>[];
+  /** Wire refs of joins and loops among what was taken back that had not come to a good end. */
+  withdrawn?: readonly string[];
+}>;
+
+/** A task and all that follows from it run again, or, without a task, the whole run. Legal after ExecutionClosed. */
+export type ExecutionRerun = Readonly<
+  Asked &
+    TakenBack & {
+      type: 'ExecutionRerun';
+      at: Instant;
+      /** Wire ref of the task. */
+      from?: string;
+      /** Of that task, in place of what the definition says. */
+      taskInput?: JsonObject;
+      /** Of the run, from now on. */
+      input?: JsonObject;
+      correlationId?: string;
+      /** Of the run from now on: those of the definition, where the whole run begins again. */
+      variables?: JsonObject;
+    }
+>;
+
+/** Named tasks run again. Legal while the run is PAUSED, which it stays, or after ExecutionClosed. */
+export type TasksRerun = Readonly<
+  Asked &
+    TakenBack & {
+      type: 'TasksRerun';
+      at: Instant;
+      tasks: readonly string[];
+      /** Also all that follows from them. */
+      cascade: boolean;
+      /** Without cascade: wire refs of what ran on results that are about to change. */
+      stale: readonly string[];
+    }
+>;
+
+/** The definition that the run follows from now on. */
+export type PinnedDefinition = Readonly<{ definitionHash: string; name: string; version: number }>;
+
+/** The whole run begins again. Legal after ExecutionClosed. */
+export type ExecutionRestarted = Readonly<
+  Asked & { type: 'ExecutionRestarted'; at: Instant; definition?: PinnedDefinition; variables: JsonObject }
+>;
+
+/** The run goes on at a task. What was open in the task's own sequence was withdrawn by the facts before this one. */
+export type ExecutionJumped = Readonly<
+  Asked & TakenBack & { type: 'ExecutionJumped'; at: Instant; to: string; input?: JsonObject }
+>;
+
+/** The open run follows another definition from now on; new tasks before others that ran already are skipped. */
+export type ExecutionUpgraded = Readonly<
+  Asked & {
+    type: 'ExecutionUpgraded';
+    at: Instant;
+    definition: PinnedDefinition;
+    input?: JsonObject;
+    /** All of them, with those that only the new definition has. */
+    variables: JsonObject;
+  }
+>;
+
+/** Variables were set from outside; merged into those there are. */
+export type VariablesSet = Readonly<Asked & { type: 'VariablesSet'; at: Instant; variables: JsonObject }>;
+
+/** A task that has not begun is to be skipped when it is reached. */
+export type SkipRequested = Readonly<
+  Asked & {
+    type: 'SkipRequested';
+    at: Instant;
+    /** Its wire ref; a plain ref of a task in a loop means the iteration that reaches it next. */
+    ref: string;
+    input?: JsonObject;
+    output: JsonObject;
+  }
+>;
+
+/** A task is over without having come to its end: the run goes on behind it. Legal for a slot that has not ended. */
+export type TaskSkipped = Readonly<
+  TaskSlot & {
+    type: 'TaskSkipped';
+    at: Instant;
+    taskType: string;
+    taskName: string;
+    input: JsonValue;
+    output: JsonObject;
+    /** The open attempt that ended with it. */
+    attempt?: number;
+    by?: string;
+    reason?: string;
+  }
+>;
+
+/** An operator took an attempt away and the run was paused; when it is resumed, the task gets another attempt. */
+export type TaskCanceled = Readonly<Asked & TaskSlot & { type: 'TaskCanceled'; at: Instant; attempt: number }>;
+
 export type WorkflowEvent =
   | ExecutionStarted
   | TaskScheduled
@@ -264,7 +377,16 @@ export type WorkflowEvent =
   | CompensationStarted
   | CompensationEnded
   | ExecutionClosed
-  | ExecutionRetried;
+  | ExecutionRetried
+  | ExecutionRerun
+  | TasksRerun
+  | ExecutionRestarted
+  | ExecutionJumped
+  | ExecutionUpgraded
+  | VariablesSet
+  | SkipRequested
+  | TaskSkipped
+  | TaskCanceled;
 
 export type WorkflowEventType = WorkflowEvent['type'];
 

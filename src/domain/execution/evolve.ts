@@ -2,10 +2,24 @@ import { invariant, unreachable } from '../kernel/invariant.ts';
 import type { ExecutionClosed, ExecutionStarted, WorkflowEvent } from './events.ts';
 import { cancelOpen, compensationEnded, compensationInterrupted, compensationStarted } from './fold-compensation.ts';
 import { loopIterated, operatorClosed, operatorOpened, operatorResolved } from './fold-operators.ts';
-import { taskClosed, taskDeadlineMissed, taskRefused, taskScheduled, taskTakenFromCache } from './fold-tasks.ts';
+import {
+  taskCanceled,
+  taskClosed,
+  taskDeadlineMissed,
+  taskRefused,
+  taskScheduled,
+  taskSkipped,
+  taskTakenFromCache,
+} from './fold-tasks.ts';
+import { executionJumped } from './jump.ts';
 import { messageReceived } from './messages.ts';
 import { reopen } from './reopen.ts';
+import { executionRerun } from './rerun.ts';
+import { tasksRerun } from './rerun-tasks.ts';
+import { executionRestarted } from './restart.ts';
+import { skipRequested } from './skip-task.ts';
 import { copyState, type ExecutionState, lookAgainAt, ROOT_KEY } from './state.ts';
+import { executionUpgraded } from './upgrade.ts';
 
 /** The fold, pure from outside: the given state is left as it was. */
 export const evolve = (state: ExecutionState, events: readonly WorkflowEvent[]): ExecutionState => {
@@ -58,6 +72,25 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
       return executionClosed(state, event);
     case 'ExecutionRetried':
       return reopen(state, event.at);
+    case 'ExecutionRerun':
+      return executionRerun(state, event);
+    case 'TasksRerun':
+      return tasksRerun(state, event);
+    case 'ExecutionRestarted':
+      return executionRestarted(state, event);
+    case 'ExecutionJumped':
+      return executionJumped(state, event);
+    case 'ExecutionUpgraded':
+      return executionUpgraded(state, event);
+    case 'VariablesSet':
+      state.variables = { ...state.variables, ...event.variables };
+      return;
+    case 'SkipRequested':
+      return skipRequested(state, event);
+    case 'TaskSkipped':
+      return taskSkipped(state, event);
+    case 'TaskCanceled':
+      return taskCanceled(state, event);
     case 'ExecutionDeadlineMissed':
       state.executionDeadlineMissed = true;
       return;

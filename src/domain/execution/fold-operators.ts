@@ -1,16 +1,23 @@
 import { compileBranches } from '../definition/compile-branches.ts';
 import type { Sequence } from '../definition/plan.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { attemptFloor } from './attempts.ts';
 import { closeEntry, enter, nodeAt } from './enter.ts';
 import type { LoopIterated, OperatorClosed, OperatorOpened, OperatorResolved } from './events.ts';
 import { closeJoin, openJoin, tellJoins } from './join-state.ts';
-import { closeIteration, forgetIteration, newLoop } from './loop-state.ts';
-import { addLive, fail, isInFork, isPermissive, settle } from './settle.ts';
+import { closeIteration, forgetIteration, keepsLastIteration, newLoop } from './loop-state.ts';
+import { addLive, fail, goOn, isInFork, isPermissive, settle } from './settle.ts';
 import { type ExecutionState, lookAgainAt, ROOT_KEY, type TaskEntry } from './state.ts';
 import { keyAt, keyOf } from './task-key.ts';
 
+/** An operator has one attempt each time that it is entered: above those of what was taken back. */
+const enterOperator = (state: ExecutionState, event: OperatorResolved | OperatorOpened): TaskEntry => {
+  const node = nodeAt(state, event);
+  return enter(state, event, { ...event, attempt: attemptFloor(state, node) + 1, taskName: node.name });
+};
+
 export const operatorResolved = (state: ExecutionState, event: OperatorResolved): void => {
-  const entry = enter(state, event, { ...event, attempt: 1, taskName: nodeAt(state, event).name });
+  const entry = enterOperator(state, event);
   entry.status = event.status;
   entry.output = event.output;
   entry.reason = event.reason;
@@ -61,6 +68,8 @@ const forked = (state: ExecutionState, entry: TaskEntry, branches: readonly Sequ
   addLive(state, entry, branches.length);
   tellJoins(state, entry.key);
   lookAgainAt(state, entry.key);
+  // Else what comes after the fork has not begun.
+  if (state.patched) goOn(state, entry);
 };
 
 const chose = (state: ExecutionState, entry: TaskEntry, label: string | null): void => {
@@ -74,7 +83,7 @@ const chose = (state: ExecutionState, entry: TaskEntry, label: string | null): v
 };
 
 export const operatorOpened = (state: ExecutionState, event: OperatorOpened): void => {
-  const entry = enter(state, event, { ...event, attempt: 1, taskName: nodeAt(state, event).name });
+  const entry = enterOperator(state, event);
   entry.status = 'IN_PROGRESS';
   lookAgainAt(state, entry.key);
   if (entry.node.type === 'DO_WHILE') entry.phase = newLoop(event.items);
@@ -105,8 +114,8 @@ export const operatorClosed = (state: ExecutionState, event: OperatorClosed): vo
   closeJoin(state, entry);
   const loop = entry.phase.kind === 'loop' ? entry.phase : undefined;
   const ok = event.status === 'COMPLETED' || event.status === 'COMPLETED_WITH_ERRORS';
-  if (ok && loop !== undefined) forgetIteration(state, entry, loop.iteration);
-  entry.phase = { kind: 'closed', ok, by: 'outcome', ...(ok || loop === undefined ? {} : { loop }) };
+  if (ok && loop !== undefined && !keepsLastIteration(entry)) forgetIteration(state, entry, loop.iteration);
+  entry.phase = { kind: 'closed', ok, by: 'outcome', ...(loop === undefined ? {} : { loop }) };
   if (ok) return settle(state, entry);
   // What failed in the loop was permissive, so the loop ends as permissively as that: its own branch and no more.
   if (loop?.failed === true) return failedInside(state, entry);

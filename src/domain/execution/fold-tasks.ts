@@ -1,16 +1,20 @@
 import { isWaitingType } from '../definition/task-types.ts';
 import { invariant, unreachable } from '../kernel/invariant.ts';
+import { attemptFloor } from './attempts.ts';
 import { isTimed } from './deadlines.ts';
-import { closeEntry, enter } from './enter.ts';
+import { closeEntry, enter, nodeAt } from './enter.ts';
 import type {
+  TaskCanceled,
   TaskClosed,
   TaskDeadlineMissed,
   TaskRefused,
   TaskScheduled,
+  TaskSkipped,
   TaskSlot,
   TaskTakenFromCache,
 } from './events.ts';
 import { compensationClosed, isCompensation } from './fold-compensation.ts';
+import { closeJoin } from './join-state.ts';
 import { readerClosed, readerOpened } from './messages.ts';
 import { policyFor } from './policy.ts';
 import { fail } from './settle.ts';
@@ -57,7 +61,7 @@ export const taskClosed = (state: ExecutionState, event: TaskClosed): void => {
   entry.startedAt = event.startedAt;
   entry.endedAt = event.at;
   entry.workerId = event.workerId;
-  takeSignal(state, entry);
+  if (event.disposition.kind !== 'withdraw') takeSignal(state, entry);
   readerClosed(state, entry, event.messagesTaken ?? 0);
   applyDisposition(state, entry, event);
 };
@@ -80,10 +84,55 @@ const applyDisposition = (state: ExecutionState, entry: TaskEntry, { disposition
     case 'timeOutExecution':
       entry.phase = { kind: 'closed', ok: false, by: 'outcome' };
       return isCompensation(entry) ? compensationClosed(state, entry, false) : fail(state, entry, false);
+    case 'withdraw':
+      entry.phase = { kind: 'closed', ok: false, by: 'withdrawal' };
+      return;
     default:
       return unreachable(disposition);
   }
 };
+
+/** Goes on when the run is resumed, with another attempt: those used so far are forgiven. */
+export const taskCanceled = (state: ExecutionState, event: TaskCanceled): void => {
+  const entry: TaskEntry = openAttempt(state, event, event.type);
+  state.openAttempts -= 1;
+  readerClosed(state, entry, 0);
+  state.lifecycle = { status: 'PAUSED' };
+  entry.status = 'CANCELED';
+  entry.reason = event.reason;
+  entry.endedAt = event.at;
+  entry.attemptsForgiven = entry.attempt;
+  entry.firstScheduledAt = event.at;
+  entry.phase = { kind: 'awaitingRetry', visibleAt: event.at };
+  lookAgainAt(state, entry.key);
+};
+
+/** What was open of it ends; what had not begun never does. */
+export const taskSkipped = (state: ExecutionState, event: TaskSkipped): void => {
+  const entry = state.tasks.get(keyOf(event)) ?? enterSkipped(state, event);
+  if (entry.phase.kind === 'attempt') {
+    state.openAttempts -= 1;
+    takeSignal(state, entry);
+    readerClosed(state, entry, 0);
+  }
+  closeJoin(state, entry);
+  state.skips.delete(entry.key);
+  state.skips.delete(entry.node.ref);
+  entry.status = 'SKIPPED';
+  entry.input = event.input;
+  entry.output = event.output;
+  entry.reason = event.reason;
+  entry.endedAt = event.at;
+  closeEntry(state, entry, true);
+};
+
+const enterSkipped = (state: ExecutionState, event: TaskSkipped): TaskEntry =>
+  enter(state, event, {
+    at: event.at,
+    input: event.input,
+    attempt: attemptFloor(state, nodeAt(state, event)) + 1,
+    taskName: event.taskName,
+  });
 
 export const taskRefused = (state: ExecutionState, event: TaskRefused): void => {
   const entry = enter(state, event, event);

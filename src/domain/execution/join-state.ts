@@ -1,11 +1,14 @@
 import type { ExclusiveJoinNode, JoinNode, PlanNode } from '../definition/plan.ts';
+import { lookAtAll } from './look-at-all.ts';
 import {
   type ExecutionState,
   type JoinTarget,
   lookAgainAt,
   nextNode,
   nodeInScope,
+  nodeOf,
   ownerEntry,
+  pathOf,
   type TaskEntry,
 } from './state.ts';
 import { keyAt } from './task-key.ts';
@@ -63,6 +66,7 @@ export const closeJoin = (state: ExecutionState, join: TaskEntry): void => {
 
 /** A task or branch is over, or a switch has chosen: joins that wait for something there look again. */
 export const tellJoins = (state: ExecutionState, key: string): void => {
+  if (state.waits.size > 0) endWaits(state);
   for (const joinKey of state.watchers.get(key) ?? []) {
     const join = state.tasks.get(joinKey);
     if (join?.phase.kind !== 'join') continue;
@@ -71,6 +75,20 @@ export const tellJoins = (state: ExecutionState, key: string): void => {
     }
     lookAgainAt(state, joinKey);
   }
+};
+
+/** What reads of something that runs again may be entered once that is over, whichever way. */
+const endWaits = (state: ExecutionState): void => {
+  for (const [ref, on] of state.waits) {
+    if (on.some((key) => isLive(state, key))) continue;
+    state.waits.delete(ref);
+    lookAtAll(state);
+  }
+};
+
+const isLive = (state: ExecutionState, key: string): boolean => {
+  const node = nodeOf(state, key);
+  return node !== undefined && fateOf(state, { key, node, path: pathOf(node, key) }) === 'live';
 };
 
 /** A branch is over: the join right after its fork waits for it no longer, nor does any join for a task in it. */

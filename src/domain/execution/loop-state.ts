@@ -115,10 +115,30 @@ export const withLastIteration = (state: ExecutionState, loop: TaskEntry, phase:
  */
 export const forgetIteration = (state: ExecutionState, loop: TaskEntry, iteration: number): void =>
   visit(state, (loop.node as LoopNode).body, [...loop.path, iteration], (entry) => {
+    const inner = loopOf(entry);
+    if (inner !== undefined) forgetIteration(state, entry, inner.iteration);
     if (entry.node.type === 'FORK_JOIN_DYNAMIC' && entry.phase.kind === 'fork') forgetBranches(state, entry);
     state.tasks.delete(entry.key);
     dropDueKey(state.due, entry.key);
   });
+
+/** The loop phase of an entry, open or closed. */
+export const loopOf = ({ phase }: TaskEntry): LoopPhase | undefined => {
+  if (phase.kind === 'loop') return phase;
+  return phase.kind === 'closed' ? phase.loop : undefined;
+};
+
+/**
+ * A loop that is over keeps the entries of its last iteration, so that a task there can run again by itself. One with a
+ * dynamic fork in it does not: other loops may bring in the same refs.
+ */
+export const keepsLastIteration = (loop: TaskEntry): boolean => {
+  let isStatic = true;
+  eachNode((loop.node as LoopNode).body, (node) => {
+    if (node.type === 'FORK_JOIN_DYNAMIC') isStatic = false;
+  });
+  return isStatic;
+};
 
 /** Refs that data brought in go whole: other data brings others, and their number would follow the history. */
 const forgetBranches = (state: ExecutionState, fork: TaskEntry): void => {

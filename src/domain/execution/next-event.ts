@@ -1,4 +1,4 @@
-import type { Sequence } from '../definition/plan.ts';
+import type { PlanNode, Sequence } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { semanticsOf } from '../tasks/registry.ts';
@@ -10,6 +10,7 @@ import type { CompensationStarted, ExecutionClosed, WorkflowEvent } from './even
 import { isCompensating } from './fold-compensation.ts';
 import { executionOutput } from './output.ts';
 import { violationText } from './schema-check.ts';
+import { mayEnter } from './settle.ts';
 import { type ExecutionState, lookAgainAt, nextNode, type PendingEnd, ROOT_KEY, type TaskEntry } from './state.ts';
 import { keyAt, slotAt, type TaskKey } from './task-key.ts';
 
@@ -94,13 +95,20 @@ const enterNext = (look: Look, entry: TaskEntry): Due | undefined => {
   if (entry.ending !== 'ok' || next === undefined || look.state.tasks.has(keyAt(next.ref, entry.path))) {
     return undefined;
   }
-  return enter(look, next, entry.path);
+  return enterInTurn(look, next, entry.path);
+};
+
+/** After an action, what is entered next may stand behind something, or read something, that has yet to run again. */
+const enterInTurn = (look: Look, node: PlanNode, path: readonly number[]): Due | undefined => {
+  const { state } = look;
+  if (state.waits.size > 0 && state.waits.has(node.ref)) return undefined;
+  return state.patched && !mayEnter(state, node, path) ? undefined : enter(look, node, path);
 };
 
 const enterFirst = (look: Look, sequence: Sequence, path: readonly number[]): Due | undefined => {
   const first = sequence.nodes[0];
   if (first === undefined || look.state.tasks.has(keyAt(first.ref, path))) return undefined;
-  return enter(look, first, path);
+  return enterInTurn(look, first, path);
 };
 
 const enterBranch = (look: Look, fork: TaskEntry): Due | undefined => {

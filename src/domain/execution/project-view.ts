@@ -1,8 +1,20 @@
 import { isWaitingType } from '../definition/task-types.ts';
 import { type ExecutionId, type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import { type CompensationStatus, withCompensation } from './compensation-text.ts';
-import type { CompensationStarted, ExecutionStarted, SequencedEvent, TaskClosed, TaskScheduled } from './events.ts';
+import type {
+  CompensationStarted,
+  ExecutionRerun,
+  ExecutionStarted,
+  ExecutionUpgraded,
+  PinnedDefinition,
+  SequencedEvent,
+  TakenBack,
+  TaskClosed,
+  TaskScheduled,
+  TaskSkipped,
+} from './events.ts';
 import { keyOf } from './task-key.ts';
 import type { ExecutionView, TaskView } from './view.ts';
 
@@ -121,10 +133,30 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
       return;
     case 'ExecutionRetried':
       return reopenExecution(draft);
+    case 'ExecutionRerun':
+      return rerunExecution(draft, event);
+    case 'TasksRerun':
+      takeBack(draft, event, event.at);
+      return draft.status === 'PAUSED' ? undefined : reopenExecution(draft);
+    case 'ExecutionRestarted':
+      return restartExecution(draft, event.variables, event.definition);
+    case 'ExecutionJumped':
+      return takeBack(draft, event, event.at);
+    case 'ExecutionUpgraded':
+      return upgradeExecution(draft, event);
+    case 'VariablesSet':
+      draft.variables = { ...draft.variables, ...event.variables };
+      return;
+    case 'TaskSkipped':
+      return skipTask(draft, seq, event);
+    case 'TaskCanceled':
+      draft.status = 'PAUSED';
+      return settle(draft, keyOf(event), event.at, { status: 'CANCELED', ...reasonOf(event) });
     case 'ExecutionStarted':
     case 'LoopIterated':
     case 'SignalBuffered':
     case 'MessageReceived':
+    case 'SkipRequested':
     case 'TaskDeadlineMissed':
     case 'ExecutionDeadlineMissed':
       return;
@@ -228,8 +260,71 @@ const reopenExecution = (draft: Draft): void => {
   for (const task of draft.opened) {
     if (task.status !== 'CANCELED' && task.status !== 'FAILED' && task.status !== 'FAILED_WITH_TERMINAL_ERROR')
       continue;
-    task.status = 'IN_PROGRESS';
-    for (const field of ['output', 'endedAt', 'reason'] as const) delete task[field];
-    draft.open.set(keyOf(task), task);
+    reopenTask(draft, task);
   }
+};
+
+/** Operators that were taken back are not told of again; loops that had ended go on. */
+const takeBack = (draft: Draft, { reopened = [], withdrawn = [] }: TakenBack, at: Instant): void => {
+  for (const key of withdrawn) {
+    const task = draft.last.get(key);
+    if (task !== undefined) draft.opened.delete(task);
+    settle(draft, key, at, { status: 'CANCELED' });
+  }
+  for (const key of reopened) {
+    const task = draft.last.get(key);
+    if (task !== undefined) reopenTask(draft, task);
+  }
+};
+
+const reopenTask = (draft: Draft, task: Mutable<TaskView>): void => {
+  task.status = 'IN_PROGRESS';
+  for (const field of ['output', 'endedAt', 'reason'] as const) delete task[field];
+  draft.open.set(keyOf(task), task);
+};
+
+const rerunExecution = (draft: Draft, event: ExecutionRerun): void => {
+  if (event.input !== undefined) draft.input = event.input;
+  if (event.correlationId !== undefined) draft.correlationId = event.correlationId;
+  if (event.from === undefined) return restartExecution(draft, event.variables ?? {});
+  takeBack(draft, event, event.at);
+  reopenExecution(draft);
+};
+
+const restartExecution = (draft: Draft, variables: JsonObject, definition?: PinnedDefinition): void => {
+  draft.opened.clear();
+  delete draft.compensation;
+  if (definition !== undefined) followDefinition(draft, definition);
+  draft.variables = variables;
+  reopenExecution(draft);
+};
+
+const followDefinition = (draft: Draft, { definitionHash, name, version }: PinnedDefinition): void => {
+  Object.assign(draft, { definitionHash, name, version });
+};
+
+const upgradeExecution = (draft: Draft, event: ExecutionUpgraded): void => {
+  followDefinition(draft, event.definition);
+  draft.variables = event.variables;
+  if (event.input !== undefined) draft.input = event.input;
+};
+
+const skipTask = (draft: Draft, seq: number, event: TaskSkipped): void => {
+  const key = keyOf(event);
+  const { input, output } = event;
+  if (draft.open.has(key))
+    return settle(draft, key, event.at, { status: 'SKIPPED', input, output, ...reasonOf(event) });
+  const type = event.taskType;
+  add(
+    draft,
+    {
+      ...instantView(draft, seq, event),
+      taskName: event.taskName,
+      type,
+      status: 'SKIPPED',
+      output,
+      ...reasonOf(event),
+    },
+    false,
+  );
 };

@@ -1,6 +1,7 @@
+import type { Plan } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
-import type { JsonObject } from '../kernel/json.ts';
-import type { DeadlineKind, TaskSlot } from './events.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import type { Asked, DeadlineKind, TaskSlot } from './events.ts';
 import type { AttemptStatus, ReportStatus } from './statuses.ts';
 
 /** What was reported of an attempt: by its worker, the system-task runner, a timer, the reclaimer or a signal. */
@@ -46,10 +47,45 @@ export type ExecutionRequest =
   /** The failure workflow starts only where it is asked for: who ends a run may know that nothing has failed. */
   | Readonly<{ type: 'Terminate'; by: string; reason?: string; triggerFailureWorkflow?: boolean }>
   | Readonly<{ type: 'Retry'; by: string; reason?: string }>
+  | Readonly<
+      Asked & {
+        type: 'Rerun';
+        /** Wire ref, or the ref of a task in a loop: then where it ran last. Absent: the whole run. */
+        from?: string;
+        taskInput?: JsonObject;
+        input?: JsonObject;
+        correlationId?: string;
+      }
+    >
+  | Readonly<Asked & { type: 'RerunTasks'; tasks: readonly string[]; cascade: boolean }>
+  /** With a plan: of the definition to follow from now on, pinned by its hash. */
+  | Readonly<Asked & { type: 'Restart'; plan?: Plan }>
+  | Readonly<Asked & { type: 'SkipTask'; ref: string; input?: JsonObject; output?: JsonObject }>
+  | Readonly<Asked & { type: 'CancelTask'; ref: string }>
+  | Readonly<Asked & { type: 'SetVariables'; variables: JsonObject }>
+  | Readonly<Asked & { type: 'Jump'; to: string; input?: JsonObject }>
+  | Readonly<
+      Asked & {
+        type: 'Upgrade';
+        plan: Plan;
+        input?: JsonObject;
+        /** Outputs of new tasks that stand before others that ran already, by ref. */
+        taskOutputs: Readonly<Record<string, JsonObject>>;
+      }
+    >
   | Readonly<{ type: 'PassExecutionDeadline' }>;
 
 /** Why a request was refused. The codes are those of the API. */
 export type Rejection = Readonly<{
-  code: 'TERMINAL_STATE' | 'INVALID_STATE' | 'NOT_FOUND' | 'LEASE_LOST' | 'LIMIT_EXCEEDED';
+  code:
+    | 'TERMINAL_STATE'
+    | 'INVALID_STATE'
+    | 'NOT_FOUND'
+    | 'LEASE_LOST'
+    | 'LIMIT_EXCEEDED'
+    | 'PAYLOAD_TOO_LARGE'
+    | 'VALIDATION_FAILED';
   message: string;
+  /** Facts for a program; never prose alone. */
+  details?: JsonValue;
 }>;

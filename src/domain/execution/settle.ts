@@ -1,4 +1,6 @@
+import type { PlanNode } from '../definition/plan.ts';
 import { invariant } from '../kernel/invariant.ts';
+import { entriesBelow } from './entries-below.ts';
 import { rememberCompletion } from './fold-compensation.ts';
 import { tellBranchEnded, tellJoins } from './join-state.ts';
 import {
@@ -20,8 +22,44 @@ export const settle = (state: ExecutionState, entry: TaskEntry): void => {
   entry.settledSeq = state.seq;
   rememberCompletion(state, entry);
   tellJoins(state, entry.key);
-  if (nextNode(entry.node) === undefined) endSequence(state, entry, 'ok');
+  if (state.patched) goOn(state, entry);
+  else if (nextNode(entry.node) === undefined) endSequence(state, entry, 'ok');
   else lookAgainAt(state, entry.key);
+};
+
+/**
+ * What comes next may have run already: the first part of the sequence that is missing or lives is the next to look at, and
+ * with none the sequence is over.
+ */
+export const goOn = (state: ExecutionState, entry: TaskEntry): void => {
+  if (!isReached(state, entry)) return;
+  let last = entry;
+  for (const node of entry.node.sequence.nodes.slice(entry.node.index + 1)) {
+    lookWithin(state, last);
+    const next = state.tasks.get(keyAt(node.ref, entry.path));
+    if (next === undefined || next.ending === 'failed') return;
+    if (next.ending === 'live') return lookWithin(state, next);
+    last = next;
+  }
+  lookWithin(state, last);
+  endSequence(state, last, 'ok');
+};
+
+const isReached = (state: ExecutionState, { node, path }: Pick<TaskEntry, 'node' | 'path'>): boolean =>
+  node.sequence.nodes.slice(0, node.index).every(({ ref }) => state.tasks.get(keyAt(ref, path))?.ending === 'ok');
+
+/** Lets the next decision look at an entry and at what lives below it. */
+const lookWithin = (state: ExecutionState, entry: TaskEntry): void => {
+  lookAgainAt(state, entry.key);
+  if (entry.ending !== 'live' && entry.phase.kind !== 'fork') return;
+  for (const below of entriesBelow(state, entry)) lookWithin(state, below);
+};
+
+/** Whether all that stands before a node, and before what it is part of, is over: so that it may be entered. */
+export const mayEnter = (state: ExecutionState, node: PlanNode, path: readonly number[]): boolean => {
+  if (!isReached(state, { node, path })) return false;
+  const owner = ownerEntry(state, node, path);
+  return owner === undefined || mayEnter(state, owner.node, owner.path);
 };
 
 /**

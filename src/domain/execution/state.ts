@@ -2,6 +2,7 @@ import type { Plan, PlanNode, Sequence } from '../definition/plan.ts';
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import { type ExecutionId, type Instant, type TaskId, taskIdOf } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import { type AttemptLedger, copyLedger, newLedger } from './attempt-ledger.ts';
 import type { CompensationStatus } from './compensation-text.ts';
 import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
 import type {
@@ -10,6 +11,7 @@ import type {
   ExecutionStarted,
   MessageReceived,
   SignalBuffered,
+  SkipRequested,
   TaskScheduled,
   TaskSlot,
 } from './events.ts';
@@ -44,8 +46,8 @@ export type JoinPhase = {
 /** What a join waits for: a task, or the outermost loop around it that the join is not in. */
 export type JoinTarget = Readonly<{ key: TaskKey; node: PlanNode; path: readonly number[] }>;
 
-/** What closed an entry: an outcome of its own, a refusal before it had begun, or the end of the run. */
-export type ClosedBy = 'outcome' | 'refusal' | 'end';
+/** What closed an entry: an outcome of its own, a refusal before it had begun, the end of the run, or an operator action. */
+export type ClosedBy = 'outcome' | 'refusal' | 'end' | 'withdrawal';
 
 /** Where a task stands; each field exists only in the phases where it means something. */
 export type TaskPhase =
@@ -59,7 +61,7 @@ export type TaskPhase =
       kind: 'closed';
       ok: boolean;
       by: ClosedBy;
-      /** A loop that failed remembers how far it was, for a retry of the run. */
+      /** A loop remembers how far it was, for a retry of the run or a rerun of a task in it. */
       loop?: LoopPhase;
     };
 
@@ -131,14 +133,17 @@ export type Lifecycle =
  */
 export type ExecutionState = {
   readonly executionId: ExecutionId;
-  readonly plan: Plan;
+  /** Of the definition that the run follows now; a restart or an upgrade may move it to another one. */
+  plan: Plan;
+  /** Plans that facts of this run may name by their hash, beside its own. */
+  readonly plans: Map<string, Plan>;
   lifecycle: Lifecycle;
   /** Seq and time of the last event folded in. */
   seq: number;
   at: Instant;
   started: ExecutionStarted | undefined;
   variables: JsonObject;
-  /** Of loops, only the iteration that runs. */
+  /** Of loops, only the iteration that runs, or that ran last. */
   tasks: Map<TaskKey, TaskEntry>;
   /** The latest occurrence of each ref, of whichever iteration: what expressions read. */
   latest: Map<string, TaskEntry>;
@@ -163,6 +168,15 @@ export type ExecutionState = {
   messageBytes: number;
   /** Open tasks that would take a message. */
   messageReaders: Set<TaskKey>;
+  /** Tasks to be skipped when they are reached, by key or by ref. */
+  skips: Map<string, SkipRequested>;
+  /** Inputs that an operator gave in place of what the definition says, by key. */
+  givenInputs: Map<TaskKey, JsonObject>;
+  /** Refs that are not entered before what they read, by its keys, is over: it was taken back with them. */
+  waits: Map<string, readonly TaskKey[]>;
+  attempts: AttemptLedger;
+  /** Tasks ran again, or came in, before others that had run already: what comes next may be there. */
+  patched: boolean;
   /** When the run's own deadline counts from. */
   deadlineFrom: Instant | undefined;
   executionDeadlineMissed: boolean;
@@ -171,9 +185,14 @@ export type ExecutionState = {
 /** The run itself among the due keys. */
 export const ROOT_KEY: TaskKey = '';
 
-export const emptyState = (executionId: ExecutionId, plan: Plan): ExecutionState => ({
+export const emptyState = (
+  executionId: ExecutionId,
+  plan: Plan,
+  plans: ReadonlyMap<string, Plan> = new Map(),
+): ExecutionState => ({
   executionId,
   plan,
+  plans: new Map(plans),
   lifecycle: { status: 'NEW' },
   seq: 0,
   at: 0 as Instant,
@@ -194,6 +213,11 @@ export const emptyState = (executionId: ExecutionId, plan: Plan): ExecutionState
   messages: [],
   messageBytes: 0,
   messageReaders: new Set(),
+  skips: new Map(),
+  givenInputs: new Map(),
+  waits: new Map(),
+  attempts: newLedger(),
+  patched: false,
   deadlineFrom: undefined,
   executionDeadlineMissed: false,
 });
@@ -231,6 +255,7 @@ export const copyState = (state: ExecutionState): ExecutionState => {
     latest: copyAll(state.latest),
     dynamicNodes: new Map(state.dynamicNodes),
     watchers: new Map([...state.watchers].map(([key, joins]) => [key, new Set(joins)])),
+    plans: new Map(state.plans),
     due: copyDueKeys(state.due),
     // Nobody changes an entry once it is remembered here.
     compensable: [...state.compensable],
@@ -242,6 +267,10 @@ export const copyState = (state: ExecutionState): ExecutionState => {
     signals: [...state.signals],
     messages: [...state.messages],
     messageReaders: new Set(state.messageReaders),
+    skips: new Map(state.skips),
+    givenInputs: new Map(state.givenInputs),
+    waits: new Map(state.waits),
+    attempts: copyLedger(state.attempts),
   };
 };
 

@@ -27,7 +27,8 @@ const overItems = (input: JsonObject, items: JsonValue): Step => {
 /** What the condition sees: the resolved inputs, the loop and the outputs of the iteration that ended. */
 const bindingsOf = (context: Context, phase: LoopPhase): JsonObject => {
   const input = evaluateTemplate(context.node.input, context.scope, modeOf(context.state));
-  const inputs = input.ok && isJsonObject(input.value.value) ? input.value.value : {};
+  const resolved = input.ok && isJsonObject(input.value.value) ? input.value.value : {};
+  const inputs = context.givenInput ?? resolved;
   const current = iterationOutputs(context.state, context.entry, phase.iteration);
   const own = context.node.readsHistory
     ? { ...loopOutput(phase), [String(phase.iteration)]: current }

@@ -43,6 +43,8 @@ export type EnterContext<K extends PlanNodeType = PlanNodeType> = Readonly<{
   scope: Scope;
   now: Instant;
   environment: DecisionEnvironment;
+  /** What an operator gave in place of the node's inputParameters. */
+  givenInput?: JsonObject;
 }>;
 
 export type ReviewContext<K extends PlanNodeType = PlanNodeType> = EnterContext<K> & Readonly<{ entry: TaskEntry }>;
@@ -105,6 +107,7 @@ export type EvaluatedInput = Readonly<{ ok: true; input: JsonObject }> | Readonl
 
 /** The node's inputParameters, resolved. */
 export const resolvedInput = (context: EnterContext): EvaluatedInput => {
+  if (context.givenInput !== undefined) return { ok: true, input: context.givenInput };
   const result = evaluated(context, context.node.input, 'inputParameters');
   if (!result.ok) return result;
   return { ok: true, input: isJsonObject(result.value) ? result.value : {} };

@@ -349,3 +349,27 @@ test('colours appear on a terminal only, and never in --json', async () => {
   expect((await rondo(['executions', 'list'])).out).not.toContain(ESC);
   expect((await rondo(['executions', 'list', '--json'], { colour: true })).out).not.toContain(ESC);
 });
+
+test.for([
+  ['rerun', ['--from', 'b', '--task-input', '{"x":1}'], { fromTaskRef: 'b', taskInput: { x: 1 } }],
+  ['rerun', ['--workflow-input', '{}', '--correlation-id', 'c'], { workflowInput: {}, correlationId: 'c' }],
+  ['restart', ['--latest'], { useLatestDefinitions: true }],
+  ['skip-task', ['b', '--output', '{"ok":true}'], { taskRef: 'b', taskOutput: { ok: true } }],
+  ['cancel-task', ['b'], { taskRef: 'b' }],
+  ['variables', ['{"a":1}'], { variables: { a: 1 } }],
+  ['jump', ['b'], { taskRef: 'b' }],
+  ['upgrade', ['--to', '2', '--task-output', '{"n":{}}'], { version: 2, taskOutput: { n: {} } }],
+] as const)('executions %s sends what it was told, with the reason', async ([action, more, body]) => {
+  server.route = () => ok(summary('RUNNING'));
+  const ran = await rondo(['executions', action, ID, ...more, '--reason', 'because']);
+  expect(ran).toEqual({ exitCode: 0, out: `${ID}  RUNNING\n`, err: '' });
+  expect(server.calls[0]).toMatchObject({ method: 'POST', path: `/v1/ns/default/executions/${ID}/${action}` });
+  expect(server.calls[0]?.body).toEqual({ reason: 'because', ...body });
+});
+
+test('executions rerun-tasks names what is stale', async () => {
+  server.route = () => ok({ ...summary('PAUSED'), stale: ['c', 'd'] });
+  const ran = await rondo(['executions', 'rerun-tasks', ID, 'a', 'b']);
+  expect(ran).toMatchObject({ exitCode: 0, err: 'stale now: c, d\n' });
+  expect(server.calls[0]?.body).toEqual({ taskRefs: ['a', 'b'], cascade: false });
+});

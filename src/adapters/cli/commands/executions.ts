@@ -14,6 +14,7 @@ import { collectPages } from '../pages.ts';
 import type { Printer } from '../printer.ts';
 import type { Session } from '../session.ts';
 import { escapeText } from '../terminal-text.ts';
+import { addOperatorCommands } from './operators.ts';
 
 const LIST_ITEMS_DEFAULT = 50;
 const STATUSES = ['RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'] as const;
@@ -26,7 +27,12 @@ type ListOptions = Readonly<{
   limit: number;
 }>;
 
-type SignalOptions = Readonly<{ ref?: string; status: (typeof SIGNAL_STATUSES)[number]; output?: string }>;
+type SignalOptions = Readonly<{
+  ref?: string;
+  status: (typeof SIGNAL_STATUSES)[number];
+  output?: string;
+  wait?: number;
+}>;
 
 const CONTROLS = [
   ['pause', 'schedule nothing new until it is resumed'],
@@ -58,12 +64,14 @@ export const addExecutionCommands = (program: Command, session: Session): void =
         control(session, command, id, name, options.reason),
       );
   }
+  addOperatorCommands(executions, session);
   executions
     .command('signal <id>')
     .description('complete a task that waits for a signal')
     .option('--ref <ref>', 'reference of the task; the first that waits unless told')
     .addOption(new Option('--status <status>', 'how the task ends').choices(SIGNAL_STATUSES).default('COMPLETED'))
     .option('--output <json>', 'a JSON object, @file, or - for stdin')
+    .option('--wait <seconds>', 'until the run has ended or waits again', positiveInteger)
     .action((id: string, options: SignalOptions, command: Command) => signal(session, command, id, options));
 };
 
@@ -142,10 +150,11 @@ const control = async (
 };
 
 const signal = async (session: Session, command: Command, id: string, options: SignalOptions): Promise<void> => {
-  const { ref, status, output } = options;
+  const { ref, status, output, wait } = options;
   const body: SignalBody = {
     status,
     ...(ref === undefined ? {} : { taskRef: ref }),
+    ...(wait === undefined ? {} : { waitSeconds: wait }),
     ...(output === undefined ? {} : { output: await readObjectArgument(session.io, output, '--output') }),
   };
   const client = session.client(command);

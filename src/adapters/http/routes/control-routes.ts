@@ -77,14 +77,18 @@ const signal = namespaceRoute({
   bodyKind: 'payload',
   bodyOptional: true,
   replies: { 200: signalAnswer },
-  handle: async ({ useCases, namespace, params, principal, body }) => {
+  handle: async ({ useCases, namespace, params, principal, body, signal: aborted }) => {
     const id = executionIdOf(params.id);
     if (!id.ok) return id;
     const { taskRef: ref, status, output } = body;
     const call = withoutUndefined({ ref, status, output });
     const answer = await useCases.executions.signal(namespace, id.value, call, principal.id);
     if (!answer.ok) return answer;
-    const { summary, delivered } = answer.value;
+    const { delivered } = answer.value;
+    const wait = { waitMs: body.waitSeconds * 1_000, untilBlocked: true, signal: aborted };
+    const after = body.waitSeconds === 0 ? undefined : await useCases.executions.wait(namespace, id.value, wait);
+    if (after?.ok === false) return after;
+    const summary = after === undefined ? answer.value.summary : after.value.row;
     return ok(json<SignalAnswerBody>(200, { ...summaryOf(summary), delivered }));
   },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RERUN_TASKS_MAX } from '../../../domain/execution/rerun-tasks.ts';
 import {
   count,
   cursorText,
@@ -195,6 +196,15 @@ export const historyEvent = z.looseObject({
     'CompensationEnded',
     'ExecutionClosed',
     'ExecutionRetried',
+    'ExecutionRerun',
+    'TasksRerun',
+    'ExecutionRestarted',
+    'ExecutionJumped',
+    'ExecutionUpgraded',
+    'VariablesSet',
+    'SkipRequested',
+    'TaskSkipped',
+    'TaskCanceled',
   ]),
   at: instantText,
 });
@@ -243,6 +253,8 @@ export const signalRequest = z.strictObject({
   taskRef: nameText.optional(),
   status: reportStatus.default('COMPLETED'),
   output: jsonObject.default({}),
+  /** Answers when the run has ended, is paused or waits again, at the latest after this time. */
+  waitSeconds: z.int().min(0).max(WAIT_SECONDS_MAX).default(0),
 });
 export type SignalBody = z.input<typeof signalRequest>;
 
@@ -251,6 +263,63 @@ export const signalAnswer = executionSummary.extend({
   delivered: z.boolean(),
 });
 export type SignalAnswerBody = z.output<typeof signalAnswer>;
+
+const because = { reason: reasonText.optional() };
+
+export const rerunRequest = z.strictObject({
+  ...because,
+  /** The wire ref of a task, or the ref of one in a loop: then where it ran last. Absent: the whole run. */
+  fromTaskRef: nameText.optional(),
+  /** The same by the task's id. */
+  fromTaskId: nameText.optional(),
+  /** In place of what the definition says. */
+  taskInput: jsonObject.optional(),
+  workflowInput: jsonObject.optional(),
+  correlationId: nameText.optional(),
+});
+export type RerunBody = z.input<typeof rerunRequest>;
+
+export const rerunTasksRequest = z.strictObject({
+  ...because,
+  taskRefs: z.array(nameText).min(1).max(RERUN_TASKS_MAX),
+  /** Also all that follows from them; else the answer lists what is stale. */
+  cascade: z.boolean().default(false),
+});
+export type RerunTasksBody = z.input<typeof rerunTasksRequest>;
+
+export const rerunTasksAnswer = executionSummary.extend({ stale: z.array(z.string()) });
+export type RerunTasksAnswerBody = z.output<typeof rerunTasksAnswer>;
+
+export const restartRequest = z.strictObject({ ...because, useLatestDefinitions: z.boolean().default(false) });
+export type RestartBody = z.input<typeof restartRequest>;
+
+export const skipTaskRequest = z.strictObject({
+  ...because,
+  taskRef: nameText,
+  taskInput: jsonObject.optional(),
+  taskOutput: jsonObject.optional(),
+});
+export type SkipTaskBody = z.input<typeof skipTaskRequest>;
+
+export const cancelTaskRequest = z.strictObject({ ...because, taskRef: nameText });
+export type CancelTaskBody = z.input<typeof cancelTaskRequest>;
+
+export const variablesRequest = z.strictObject({ ...because, variables: jsonObject });
+export type VariablesBody = z.input<typeof variablesRequest>;
+
+export const jumpRequest = z.strictObject({ ...because, taskRef: nameText, taskInput: jsonObject.optional() });
+export type JumpBody = z.input<typeof jumpRequest>;
+
+export const upgradeRequest = z.strictObject({
+  ...because,
+  /** Absent: the highest there is. */
+  version: versionNumber.optional(),
+  /** Merged into the input of the run. */
+  workflowInput: jsonObject.optional(),
+  /** Outputs, by ref, of new tasks that stand before others that have begun: the run is past them. */
+  taskOutput: z.record(nameText, jsonObject).optional(),
+});
+export type UpgradeBody = z.input<typeof upgradeRequest>;
 
 export const emptyRequest = z.strictObject({});
 

@@ -65,6 +65,7 @@ const executions: UseCases['executions'] = {
   terminate: async (_, id) => found(id, { ...SUMMARY, status: 'TERMINATED' }),
   retry: async (_, id) => found(id, SUMMARY),
   signal: async (_, id) => found(id, { summary: SUMMARY, delivered: true }),
+  operate: async (_, id) => found(id, { summary: SUMMARY, stale: ['b'] }),
   decide: async (_, id) => found(id, { summary: SUMMARY, repaired: 0 }),
   stream: async (_, id, after) => found(id, streamOf(logOf(3), after)),
 };

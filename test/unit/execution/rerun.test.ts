@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import {
+  dynamicFork,
+  fork,
+  join,
+  loop,
+  loopOverItems,
+  setVariable,
+  simple,
+  switchOn,
+  terminate,
+  wait,
+} from '../../support/builders.ts';
+import { Run } from '../../support/drive.ts';
+
+const chain = (...refs: string[]) => refs.map((ref) => simple(ref));
+
+/** Completes what is open with a number that grows with every task. */
+const finish = (run: Run): Run => {
+  let n = 0;
+  return run.completeAll(() => {
+    n += 1;
+    return { n };
+  });
+};
+
+describe('a rerun from a task', () => {
+  it('runs it and all behind it again, and keeps what came before', () => {
+    const run = finish(new Run({ tasks: chain('a', 'b', 'c') }));
+    expect(run.status).toBe('COMPLETED');
+    run.rerun('b');
+    expect([run.status, run.open()]).toEqual(['RUNNING', ['b']]);
+    expect(run.task('b').attempt).toBe(2);
+    run.complete('b');
+    expect(run.task('c').attempt).toBe(2);
+    run.complete('c');
+    expect(run.eventsOf('TaskScheduled').map(({ ref, attempt }) => `${ref}/${attempt}`)).toEqual([
+      'a/1',
+      'b/1',
+      'c/1',
+      'b/2',
+      'c/2',
+    ]);
+  });
+
+  it('takes an attempt above all that were used, and has all retries again', () => {
+    const run = new Run({ tasks: [simple('a', { retryCount: 1 }), simple('b')] });
+    run.fail('a').complete('a').complete('b').rerun('a');
+    expect(run.task('a').attempt).toBe(3);
+    run.fail('a').fail('a');
+    expect([run.status, run.eventsOf('TaskScheduled').at(-1)?.attempt]).toEqual(['FAILED', 4]);
+    run.rerun('a');
+    expect(run.task('a').attempt).toBe(5);
+  });
+
+  it('is refused while the run is open, for a task that did not run, and for one that is not there', () => {
+    const run = new Run({ tasks: chain('a', 'b') });
+    const rerun = (from: string) => run.request({ type: 'Rerun', by: 'x', from })?.code;
+    expect(rerun('a')).toBe('INVALID_STATE');
+    run.failForGood('a');
+    expect([rerun('b'), rerun('zz'), rerun('a__1'), rerun('a')]).toEqual([
+      'NOT_FOUND',
+      'NOT_FOUND',
+      'NOT_FOUND',
+      undefined,
+    ]);
+  });
+
+  it('gives the task another input, at each of its attempts, and the run another one', () => {
+    const inputParameters = { x: '${workflow.input.x}' };
+    const run = new Run(
+      { tasks: [simple('a', { inputParameters }), simple('b', { inputParameters })] },
+      { input: { x: 1 } },
+    );
+    finish(run).rerun('a', { taskInput: { own: true }, input: { x: 2 }, correlationId: 'c-2' });
+    expect(run.task('a').input).toEqual({ own: true });
+    run.fail('a');
+    expect(run.task('a').input).toEqual({ own: true });
+    run.complete('a');
+    expect(run.task('b').input).toEqual({ x: 2 });
+    expect(run.view).toMatchObject({ input: { x: 2 }, correlationId: 'c-2' });
+    run.complete('b').rerun('a');
+    expect(run.task('a').input).toEqual({ x: 2 });
+    expect(run.published).toContainEqual(expect.objectContaining({ type: 'ReviseExecution', input: { x: 2 } }));
+  });
+
+  it('in a branch leaves the other branches alone, and joins them again', () => {
+    const run = new Run({
+      tasks: [fork('f', [chain('a', 'a2'), chain('b', 'b2')]), join('j'), simple('d')],
+    });
+    finish(run).rerun('a');
+    expect([run.open(), run.seen('j').status]).toEqual([['a'], 'IN_PROGRESS']);
+    run.complete('a', { x: 1 }).complete('a2', { y: 1 });
+    expect(run.seen('j')).toMatchObject({ status: 'COMPLETED', attempt: 1 });
+    expect(run.seen('j').output).toMatchObject({ a2: { y: 1 }, b2: expect.anything() });
+    expect(run.open()).toEqual(['d']);
+    run.complete('d');
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('runs what read its output again, in another branch too, and not before it has another', () => {
+    const run = new Run({
+      tasks: [
+        fork('f', [
+          chain('a', 'a2'),
+          [wait('w'), simple('b', { inputParameters: { x: '${a.output.x}' } })],
+          [simple('c')],
+        ]),
+        join('j'),
+      ],
+    });
+    run.complete('a').complete('a2').complete('c').complete('w').complete('b').rerun('a');
+    expect(run.open()).toEqual(['a']);
+    run.complete('a', { x: 2 });
+    expect(run.open()).toEqual(['a2', 'b']);
+    expect(run.task('b').input).toEqual({ x: 2 });
+    run.complete('b').complete('a2');
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('in a switch keeps the choice, and from the switch chooses again', () => {
+    const run = new Run(
+      { tasks: [switchOn('s', '${workflow.input.case}', { x: chain('a', 'b'), y: chain('c') }), simple('d')] },
+      { input: { case: 'x' } },
+    );
+    finish(run).rerun('b');
+    expect(run.open()).toEqual(['b']);
+    finish(run).rerun('s', { input: { case: 'y' } });
+    expect(run.open()).toEqual(['c']);
+    finish(run);
+    expect([run.status, run.seen('d').attempt]).toEqual(['COMPLETED', 3]);
+  });
+
+  it('in a loop goes on in the iteration that ran last', () => {
+    const run = new Run({ tasks: [loop('l', 2, chain('a', 'b')), simple('c')] });
+    finish(run).rerun('b');
+    expect([run.open(), run.seen('l').status]).toEqual([['b__2'], 'IN_PROGRESS']);
+    run.complete('b__2', { n: 9 });
+    expect(run.seen('l').output).toMatchObject({ iteration: 2, 2: { b: { n: 9 } } });
+    expect([run.open(), run.task('c').attempt]).toEqual([['c'], 2]);
+  });
+
+  it('from an earlier iteration goes back to the beginning of it', () => {
+    const run = new Run({ tasks: [loop('l', 3, chain('a', 'b')), simple('c')] });
+    finish(run).rerun('b__2');
+    expect(run.open()).toEqual(['a__2']);
+    finish(run);
+    expect(run.status).toBe('COMPLETED');
+    expect(run.eventsOf('LoopIterated').map(({ next }) => next)).toEqual([2, 3, 3]);
+    expect(run.seen('a__1').attempt).toBe(1);
+    expect(run.seen('a__3').attempt).toBe(2);
+  });
+
+  it('lets a task of a loop see the iteration before the one it goes back to', () => {
+    const count = simple('a', { inputParameters: { n: '${a.output.n}' } });
+    const run = new Run({ tasks: [loop('o', 2, [simple('u'), loop('l', 2, [count])])] });
+    const answer = (task: { input: unknown; taskName: string }) => ({
+      n: (((task.input as { n?: number | null }).n ?? 0) as number) + 1,
+    });
+    run.completeAll(answer);
+    const end = run.output;
+    for (const from of ['u__2', 'l__2', 'a__2__2', 'a__2__1', 'u__1', 'a__1__1', 'l']) {
+      run.rerun(from).completeAll(answer);
+      expect([from, run.output]).toEqual([from, end]);
+    }
+  });
+
+  it('is refused where the loop no longer keeps what the iteration before gave', () => {
+    const run = finish(new Run({ tasks: [loop('l', 4, chain('a'), { keepLastN: 1 })] }));
+    expect(run.request({ type: 'Rerun', by: 'x', from: 'a__2' })?.message).toContain('no longer keeps');
+    expect(run.request({ type: 'Rerun', by: 'x', from: 'a__4' })).toBeUndefined();
+  });
+
+  it('goes on with all that failed, and forgets how the run ended', () => {
+    const run = new Run({ tasks: [fork('f', [chain('a', 'a2'), chain('b')]), join('j')] });
+    run.complete('a').failForGood('a2');
+    expect([run.status, run.open()]).toEqual(['FAILED', []]);
+    run.rerun('a');
+    expect(run.open()).toEqual(['a', 'b']);
+    expect(run.view.failedTask).toBeUndefined();
+    finish(run);
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('enters a dynamic fork again with the branches that data asks for now', () => {
+    const tasks = [{ name: 'p', taskReferenceName: 'p', type: 'SIMPLE' }];
+    const run = new Run(
+      { tasks: [simple('a'), dynamicFork('f', '${workflow.input.tasks}'), join('j'), simple('d')] },
+      { input: { tasks } },
+    );
+    finish(run).rerun('p');
+    expect([run.open(), run.task('p').attempt]).toEqual([['p'], 2]);
+    finish(run).rerun('f', { input: { tasks: [...tasks, { name: 'q', taskReferenceName: 'q', type: 'SIMPLE' }] } });
+    expect(run.open()).toEqual(['p', 'q']);
+    expect(run.task('p').attempt).toBe(3);
+    finish(run);
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('of a run that a TERMINATE ended comes to it again', () => {
+    const run = new Run({
+      tasks: [fork('f', [[simple('a'), terminate('t', 'COMPLETED')], chain('b', 'b2')]), join('j'), simple('d')],
+    });
+    run.complete('a');
+    expect(run.status).toBe('COMPLETED');
+    run.rerun('b');
+    expect([run.status, run.eventsOf('OperatorResolved').filter(({ ref }) => ref === 't').length]).toEqual([
+      'COMPLETED',
+      2,
+    ]);
+  });
+
+  it('keeps the variables, and of the whole run begins with those of the definition', () => {
+    const run = new Run({ tasks: [setVariable('v', { x: 1 }), simple('a')], fields: { variables: { x: 0, y: 0 } } });
+    run.complete('a').rerun('a');
+    expect(run.view.variables).toEqual({ x: 1, y: 0 });
+    run.terminate().rerun();
+    expect(run.view.variables).toEqual({ x: 1, y: 0 });
+    expect(run.eventsOf('ExecutionRerun').at(-1)).toMatchObject({ variables: { x: 0, y: 0 } });
+    expect([run.open(), run.task('a').attempt]).toEqual([['a'], 3]);
+  });
+
+  it('begins a loop again from its first iteration, with attempts that nobody used', () => {
+    const run = finish(new Run({ tasks: [loopOverItems('l', [1, 2, 3], chain('a'))] }));
+    run.rerun('l');
+    finish(run);
+    expect(run.eventsOf('TaskScheduled').map(({ iteration, attempt }) => `${iteration}/${attempt}`)).toEqual([
+      '1/1',
+      '2/1',
+      '3/1',
+      '1/2',
+      '2/2',
+      '3/2',
+    ]);
+  });
+});
