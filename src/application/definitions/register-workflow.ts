@@ -12,6 +12,7 @@ import type { DefinitionStore, PutDefinitionOutcome } from '../../ports/definiti
 import type { SchemaValidator } from '../../ports/schema-validator.ts';
 import type { ApplicationError } from '../application-error.ts';
 import type { UseCases } from '../use-cases.ts';
+import { cycleProblems } from './check-cycles.ts';
 import { workflowHash } from './content.ts';
 import { refusedDefinition } from './definition-error.ts';
 import { findTaskDefinitions } from './load-bundle.ts';
@@ -26,6 +27,8 @@ export type DefinitionCollaborators = Readonly<{
 }>;
 
 type Registered = Readonly<{ outcome: PutDefinitionOutcome; definition: WorkflowDefinition }>;
+
+const givesVersion = (document: JsonValue): boolean => isJsonObject(document) && document.version !== undefined;
 
 /** Reads a document and judges it in full, beside the task definitions it names. */
 export const readWorkflow = async (
@@ -43,6 +46,7 @@ export const readWorkflow = async (
   const problems = [
     ...checkDefinition({ workflow, taskDefinitions }, checkScript),
     ...(resolved.ok ? [] : resolved.error),
+    ...(await cycleProblems(namespace, workflow, givesVersion(document) ? workflow.version : undefined, definitions)),
   ].slice(0, PROBLEMS_MAX);
   return problems.length > 0 ? err(problems) : resolved;
 };
@@ -56,8 +60,6 @@ const alreadyExists = ({ name, version, dialect }: WorkflowDefinition) =>
         : `Workflow with ${name}.${version} already exists!`,
     path: 'version',
   });
-
-const givesVersion = (document: JsonValue): boolean => isJsonObject(document) && document.version !== undefined;
 
 /** The next version, unless the highest one says the same already: a repeated registration must not pile up versions. */
 const registerNextVersion = async (

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { LOOP_ITERATIONS_VISIBLE_MAX } from '../../../src/domain/execution/scope.ts';
 import {
+  dynamicFork,
   fork,
   join,
   loop,
   loopOverItems,
   noop,
+  type Step,
   setVariable,
   simple,
   switchOn,
   terminate,
+  wait,
 } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -226,5 +229,64 @@ describe('DO_WHILE', () => {
     expect(seen).toMatchObject({ iteration: 150, '50': { v: { n: 50 } }, '149': { v: { n: 149 } } });
     run.complete('look__150');
     expect(Object.keys(run.output)).toHaveLength(151);
+  });
+});
+
+describe('loops three deep', () => {
+  const child = (ref: string): Step => ({
+    name: ref,
+    taskReferenceName: ref,
+    type: 'SUB_WORKFLOW',
+    subWorkflowParam: { name: 'other', version: 1 },
+    inputParameters: { at: '${inner.output.iteration}' },
+  });
+  const body = [
+    fork('f', [
+      [
+        wait('w', { duration: '1 second' }),
+        switchOn('s', '${inner.output.iteration}', { 1: [simple('one')] }, [child('c')]),
+      ],
+      [dynamicFork('d', '${workflow.input.tasks}'), join('dj'), simple('after')],
+    ]),
+    join('j', ['s', 'after']),
+  ];
+  const tasks = [loop('outer', 2, [loopOverItems('middle', ['x', 'y'], [loop('inner', 2, body)])]), noop('end')];
+  const input = {
+    tasks: [
+      { name: 'x', taskReferenceName: 'x' },
+      { name: 'v', taskReferenceName: 'v', type: 'WAIT' },
+    ],
+  };
+
+  it('run forks, switches, dynamic forks, waits and sub-workflows in each iteration, each its own', () => {
+    const run = new Run({ tasks }, { input });
+    for (const outer of [1, 2]) {
+      for (const middle of [1, 2]) {
+        for (const inner of [1, 2]) {
+          const at = (ref: string) => `${ref}__${outer}__${middle}__${inner}`;
+          expect(run.open()).toEqual([at('v'), at('w'), at('x')]);
+          run.advance(1_000).complete(at('x'), { n: inner });
+          run.signal(at('v'));
+          const chosen = inner === 1 ? 'one' : 'c';
+          expect(run.open()).toEqual([at('after'), at(chosen)].sort());
+          run.complete(at('after')).complete(at(chosen), { of: chosen });
+        }
+      }
+    }
+    expect(run.status).toBe('COMPLETED');
+    expect(run.seen('c__2__2__2').input).toEqual({ at: 2 });
+    expect([...run.state.tasks.keys()]).toEqual(['outer', 'end']);
+  });
+
+  it('fail where a branch deep inside fails, go on there when the run is retried, and stop when it is terminated', () => {
+    const run = new Run({ tasks }, { input });
+    run.advance(1_000).failForGood('one__1__1__1');
+    expect([run.status, run.reason]).toEqual(['FAILED', expect.stringContaining('one__1__1__1')]);
+    run.retry();
+    expect(run.open()).toEqual(['one__1__1__1', 'v__1__1__1', 'x__1__1__1']);
+    run.pause().complete('one__1__1__1').complete('x__1__1__1').resume();
+    expect(run.open()).toEqual(['v__1__1__1']);
+    expect(run.terminate('enough').status).toBe('TERMINATED');
+    expect(run.open()).toEqual([]);
   });
 });
