@@ -91,6 +91,10 @@ export const replay = async (
     if (canonicalJson(derived as unknown as JsonValue) !== canonicalJson(event as unknown as JsonValue)) {
       return { ok: false, seq, recorded: event, derived };
     }
+    // Whatever definition a restart or an upgrade named: this one is asked.
+    if ('definition' in event && event.definition !== undefined) {
+      state.plans.set(event.definition.definitionHash, plan);
+    }
     applyEvent(state, event);
   }
   return { ok: true, view: projectView(id, log) };

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
+import { Run } from '../../support/drive.ts';
+
+const chain = (...refs: string[]) => refs.map((ref) => simple(ref));
+const numbered = (ref: string, n: string) => simple(ref, { inputParameters: { n } });
+
+describe('a jump', () => {
+  it('goes forward over what is open and what has not begun', () => {
+    const run = new Run({ tasks: [...chain('a', 'b'), fork('f', [chain('p'), chain('q')]), join('j'), simple('z')] });
+    run.complete('a').complete('b').jump('z', { given: 1 });
+    expect([run.open(), run.task('z').input]).toEqual([['z'], { given: 1 }]);
+    expect(['p', 'q', 'f', 'j'].map((ref) => run.seen(ref).status)).toEqual([
+      'CANCELED',
+      'CANCELED',
+      'SKIPPED',
+      'SKIPPED',
+    ]);
+    run.complete('z');
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('goes back to a task that ran, which runs again with all behind it', () => {
+    const run = new Run({ tasks: chain('a', 'b', 'c') });
+    run.complete('a').complete('b').jump('a');
+    expect([run.open(), run.task('a').attempt]).toEqual([['a'], 2]);
+    run.completeAll();
+    expect(run.completed()).toEqual(['a', 'b', 'a', 'b', 'c']);
+  });
+
+  it('in a branch leaves the other branches alone, and in a pause waits for the resume', () => {
+    const run = new Run({ tasks: [fork('f', [chain('a', 'a2', 'a3'), chain('b')]), join('j')] });
+    run.pause().jump('a3');
+    expect([run.status, run.open()]).toEqual(['PAUSED', ['b']]);
+    run.resume();
+    expect(run.open()).toEqual(['a3', 'b']);
+    run.completeAll();
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('in a loop stays in its iteration', () => {
+    const run = new Run({ tasks: [loop('l', 2, chain('a', 'b', 'c'))] });
+    run.complete('a__1').complete('b__1').complete('c__1').jump('c');
+    expect(run.open()).toEqual(['c__2']);
+    run.jump('a__2');
+    expect(run.open()).toEqual(['a__2']);
+    expect(run.request({ type: 'Jump', by: 'x', to: 'a__1' })?.code).toBe('INVALID_STATE');
+  });
+
+  it('is refused into what has not begun or went another way', () => {
+    const run = new Run({
+      tasks: [simple('a'), switchOn('s', 'x', { x: chain('b'), y: chain('c') }), loop('l', 1, chain('d'))],
+    });
+    const jump = (to: string) => run.request({ type: 'Jump', by: 'x', to })?.code;
+    expect([jump('b'), jump('d'), jump('zz')]).toEqual(['INVALID_STATE', 'INVALID_STATE', 'NOT_FOUND']);
+    run.complete('a');
+    expect([jump('c'), jump('b')]).toEqual(['INVALID_STATE', undefined]);
+  });
+});
+
+describe('an upgrade', () => {
+  const upgraded = (before: readonly Step[], after: readonly Step[], fields = {}) => {
+    const run = new Run({ tasks: before });
+    return { run, plan: run.offer({ tasks: after, fields: { version: 2, ...fields } }, 'hash-2') };
+  };
+
+  it('keeps what ran and runs, skips new tasks that the run is past, and enters those to come', () => {
+    const { run, plan } = upgraded(chain('a', 'c'), [
+      simple('new'),
+      simple('a'),
+      simple('b'),
+      simple('c'),
+      numbered('d', '${new.output.n}'),
+    ]);
+    run.complete('a').upgrade(plan, { new: { n: 7 }, b: {} });
+    expect([run.view.version, run.open()]).toEqual([2, ['c']]);
+    expect(['new', 'b'].map((ref) => run.seen(ref).status)).toEqual(['SKIPPED', 'SKIPPED']);
+    run.complete('c');
+    expect(run.task('d').input).toEqual({ n: 7 });
+    run.complete('d');
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('goes on inside of forks, switches and loops', () => {
+    const tasks = (extra: readonly string[]) => [
+      fork('f', [chain('a', ...extra), [switchOn('s', 'x', { x: chain('b', ...extra.map((ref) => `${ref}b`)) })]]),
+      join('j'),
+      loop('l', 2, chain('c', ...extra.map((ref) => `${ref}c`))),
+    ];
+    const { run, plan } = upgraded(tasks([]), tasks(['more']));
+    run.upgrade(plan).complete('a').complete('b');
+    expect(run.open()).toEqual(['more', 'moreb']);
+    run.complete('more').complete('moreb').complete('c__1').complete('morec__1');
+    expect(run.open()).toEqual(['c__2']);
+  });
+
+  it('is refused with every reason where what has begun is not there as it was', () => {
+    const { run, plan } = upgraded(
+      [...chain('a', 'b'), switchOn('s', 'x', { x: chain('p') })],
+      [simple('b'), switchOn('s', 'x', { y: chain('p') })],
+    );
+    run.complete('a').complete('b');
+    const rejection = run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {} });
+    expect(rejection?.code).toBe('INVALID_STATE');
+    expect(rejection?.details).toEqual({
+      reasons: [
+        'Task a has begun and is gone.',
+        'The case that s chose is gone or empty.',
+        'Task p has begun and stands in another place now.',
+      ],
+    });
+  });
+
+  it('is refused for the same definition, for outputs of no such task, and for another order', () => {
+    const { run, plan } = upgraded(chain('a', 'b'), chain('b', 'a'));
+    const request = { type: 'Upgrade', by: 'x', plan, taskOutputs: {} } as const;
+    run.complete('a');
+    expect(run.request(request)?.message).toContain('comes before it now');
+    expect(run.request({ ...request, plan: run.state.plan })?.code).toBe('INVALID_STATE');
+    const same = run.offer({ tasks: chain('a', 'b', 'c') }, 'hash-3');
+    expect(run.request({ ...request, plan: same, taskOutputs: { c: {} } })?.code).toBe('VALIDATION_FAILED');
+  });
+
+  it('adds variables and input that only the new version has', () => {
+    const { run, plan } = upgraded(chain('a', 'b'), chain('a', 'b'), { variables: { v: 1 }, inputTemplate: { x: 1 } });
+    run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {}, input: { y: 2 } });
+    expect(run.view).toMatchObject({ variables: { v: 1 }, input: { x: 1, y: 2 }, definitionHash: 'hash-2' });
+  });
+});
+
+describe('a restart', () => {
+  it('begins again with the same input, attempts that nobody used, and the definition it is given', () => {
+    const run = new Run({ tasks: chain('a', 'b') }, { input: { x: 1 } });
+    run.complete('a').failForGood('b').restart();
+    expect([run.open(), run.task('a').attempt, run.view.input]).toEqual([['a'], 2, { x: 1 }]);
+    const plan = run.offer({ tasks: chain('b', 'a'), fields: { version: 2 } }, 'hash-2');
+    run.terminate().restart(plan);
+    expect([run.open(), run.task('b').attempt, run.view.version]).toEqual([['b'], 2, 2]);
+    run.complete('b');
+    expect(run.task('a').attempt).toBe(3);
+  });
+
+  it('is refused while the run is open, and for a completed run of a definition that says so', () => {
+    const run = new Run({ tasks: chain('a'), fields: { restartable: false } });
+    const restart = () => run.request({ type: 'Restart', by: 'x' })?.code;
+    expect(restart()).toBe('INVALID_STATE');
+    run.failForGood('a');
+    expect(restart()).toBeUndefined();
+    run.complete('a');
+    expect(restart()).toBe('INVALID_STATE');
+  });
+});
+
+describe('a rerun of named tasks', () => {
+  it('keeps what follows and tells that it is stale, or runs it too', () => {
+    const run = new Run({ tasks: [...chain('a', 'b'), numbered('c', '${a.output.n}')] });
+    run.completeAll().rerunTasks(['a'], false);
+    expect([run.open(), run.eventsOf('TasksRerun')[0]?.stale]).toEqual([['a'], ['b', 'c']]);
+    run.complete('a');
+    expect(run.status).toBe('COMPLETED');
+    run.rerunTasks(['b'], true).completeAll();
+    expect(run.completed()).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  });
+
+  it('of one sequence run in their order, and a loop or a fork with all in it', () => {
+    const run = new Run({
+      tasks: [
+        ...chain('a', 'b'),
+        fork('f', [chain('p'), chain('q')]),
+        join('j'),
+        loop('l', 2, chain('t')),
+        simple('z'),
+      ],
+    });
+    run.completeAll().rerunTasks(['l', 'a', 'f'], false);
+    expect(run.open()).toEqual(['a']);
+    run.complete('a');
+    expect(run.open()).toEqual(['p', 'q', 't__1']);
+    run.completeAll();
+    expect(run.status).toBe('COMPLETED');
+    expect(run.seen('z').attempt).toBe(1);
+  });
+
+  it('waits in a paused run, and is refused in a running one, for what is open, and for what did not run', () => {
+    const run = new Run({ tasks: chain('a', 'b', 'c') });
+    run.complete('a');
+    const rerun = (...tasks: string[]) => run.request({ type: 'RerunTasks', by: 'x', tasks, cascade: true })?.code;
+    expect(rerun('a')).toBe('INVALID_STATE');
+    run.pause();
+    expect([rerun('b'), rerun('c'), rerun('zz'), rerun()]).toEqual([
+      'INVALID_STATE',
+      'NOT_FOUND',
+      'NOT_FOUND',
+      'VALIDATION_FAILED',
+    ]);
+    expect(rerun('a')).toBeUndefined();
+    expect([run.status, run.open(), run.seen('b').status]).toEqual(['PAUSED', [], 'CANCELED']);
+    run.resume();
+    expect(run.open()).toEqual(['a']);
+  });
+});
