@@ -6,7 +6,7 @@ import { keyOf } from '../domain/execution/task-key.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import { type ExecutionId, type Instant, type Namespace, parseExecutionId } from '../domain/kernel/brand.ts';
 import { canonicalJson } from '../domain/kernel/canonical-json.ts';
-import type { JsonValue } from '../domain/kernel/json.ts';
+import { isJsonObject, type JsonValue } from '../domain/kernel/json.ts';
 import { err, ok } from '../domain/kernel/result.ts';
 import { formatInstant } from '../domain/kernel/time.ts';
 import type { OpenTaskRow } from '../ports/engine-store.ts';
@@ -178,7 +178,25 @@ const whyWaits = (row: OpenTaskRow, task: TaskView | undefined): string => {
   if (task?.subWorkflowId !== undefined) return `It waits for the execution ${task.subWorkflowId}.`;
   if (task?.type === 'START_WORKFLOW') return 'It waits for its execution to be started.';
   if (task?.fireAt !== undefined) return `It waits until ${formatInstant(task.fireAt)}.`;
-  return `It waits for a signal to ${keyOf(row)}.`;
+  return whatFor(row, task);
+};
+
+const whatFor = (row: OpenTaskRow, task: TaskView | undefined): string => {
+  switch (task?.type) {
+    case 'HUMAN':
+      return `It waits for a person to complete ${row.taskId}, or for a signal to ${keyOf(row)}.`;
+    case 'WAIT_FOR_WEBHOOK':
+      return isJsonObject(task.input) && task.input.callbackPath === undefined
+        ? 'It waits for a payload that matches.'
+        : 'It waits for its callback.';
+    case 'PULL_WORKFLOW_MESSAGES':
+      return 'It waits for a message.';
+    case 'EVENT':
+    case 'KAFKA_PUBLISH':
+      return `It has sent its message and waits for the answer to ${keyOf(row)}.`;
+    default:
+      return `It waits for a signal to ${keyOf(row)}.`;
+  }
 };
 
 const leaseEnd = (row: OpenTaskRow): string =>

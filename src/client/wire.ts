@@ -8,6 +8,7 @@ export type {
   TaskDefinitionPageBody,
   ValidationAnswerBody,
 } from '../adapters/http/schemas/definitions.ts';
+export type { DeadLetterPageBody } from '../adapters/http/schemas/doors.ts';
 export type {
   CancelTaskBody,
   ControlBody,

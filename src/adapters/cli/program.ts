@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { type CliIo, processIo } from './cli-io.ts';
+import { addDeadLetterCommands } from './commands/dead-letters.ts';
 import { addDefinitionCommands } from './commands/definitions.ts';
 import { addExecutionCommands } from './commands/executions.ts';
 import { addHistoryCommands } from './commands/history.ts';
@@ -51,5 +52,6 @@ const createProgram = (server: EngineCommands, session: Session): Command => {
   addHistoryCommands(program, session);
   addQueuesCommand(program, session);
   addTestCommand(program, session, server.runTestFile);
+  addDeadLetterCommands(program, session);
   return program;
 };

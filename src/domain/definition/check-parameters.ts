@@ -5,6 +5,7 @@ import { type CheckContext, inputPath, isLiteral, problem } from './check-contex
 import { readChildFields } from './child-fields.ts';
 import { isBlank } from './compilation.ts';
 import { KNOWN_EVALUATORS } from './compile-chooser.ts';
+import { listenerProblems } from './compile-listeners.ts';
 import { loopItemsOf } from './compile-loop.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { type NodePlace, nodePlaces } from './node-children.ts';
@@ -97,12 +98,18 @@ const INSTANT_TYPES: ReadonlySet<string> = new Set([
   'DO_WHILE',
   'SET_VARIABLE',
   'NOOP',
+  'EVENT',
+  'KAFKA_PUBLISH',
 ]);
+
+/** A message takes no time unless its answer is waited for. */
+const isInstant = ({ type, extra }: NodePlace['node']): boolean =>
+  INSTANT_TYPES.has(type) && extra.asyncComplete !== true;
 
 const spinProblems: Check = (place, context) => {
   if (context.workflow.dialect === 'conductor' || place.node.loopCondition?.trim() !== 'true') return NONE;
   const body = nodePlaces(place.node.loopOver ?? []);
-  if (body.some(({ node, isCompensation }) => !isCompensation && !INSTANT_TYPES.has(node.type))) return NONE;
+  if (body.some(({ node, isCompensation }) => !isCompensation && !isInstant(node))) return NONE;
   const message = 'this loop would never end and never wait: nothing in it takes time or ends the run';
   return [problem('INVALID_GRAPH', message, childPath(place.path, 'loopCondition'))];
 };
@@ -242,5 +249,10 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 /** What each type needs to be told. Problems: VALIDATION_FAILED, EXPRESSION_INVALID, INVALID_GRAPH. */
-export const checkParameters = (context: CheckContext): readonly DefinitionProblem[] =>
-  context.places.flatMap((place) => CHECKS.get(place.node.type)?.(place, context) ?? NONE);
+export const checkParameters = (context: CheckContext): readonly DefinitionProblem[] => [
+  ...listenerProblems(context.workflow.extra.onStateChange, 'onStateChange'),
+  ...context.places.flatMap((place) => [
+    ...(CHECKS.get(place.node.type)?.(place, context) ?? NONE),
+    ...listenerProblems(extraOf(place, 'onStateChange'), childPath(place.path, 'onStateChange')),
+  ]),
+];

@@ -1,4 +1,5 @@
 import type { CompiledTemplate } from '../expression/parse-template.ts';
+import type { Listeners } from './compile-listeners.ts';
 import type { DefinitionProblem, DefinitionProblemCode } from './definition-problem.ts';
 import type { CachePlan, PlanNode, Sequence, SequenceOwner } from './plan.ts';
 import type { EnforcedSchemas } from './schemas.ts';
@@ -43,6 +44,7 @@ export type NodeBase = Readonly<{
   schemas?: EnforcedSchemas;
   compensation: PlanNode | undefined;
   cache?: CachePlan;
+  listeners?: Listeners;
   definition: TaskNodeDefinition;
 }>;
 

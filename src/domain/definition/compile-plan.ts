@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../kernel/result.ts';
+import { compileListeners, statusSinkOf } from './compile-listeners.ts';
 import { compileSequence, newCompilation } from './compile-sequence.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { PROBLEMS_MAX } from './limits.ts';
@@ -31,6 +32,9 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     workflow.outputParameters === undefined
       ? undefined
       : compiledOrProblems(workflow.outputParameters, 'outputParameters', problems);
+  const listeners = compileListeners(workflow.extra.onStateChange);
+  const statusSink = statusSinkOf(workflow);
+  const isNodeHeard = [...nodes.values()].some(({ listeners: own, compensation }) => own ?? compensation?.listeners);
   if (problems.length > 0) return err(problems.slice(0, PROBLEMS_MAX));
   return ok({
     hash,
@@ -42,5 +46,8 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     schemas: enforcedSchemasOf(workflow),
     timeoutMs: workflow.timeoutSeconds * MS_PER_SECOND,
     timeoutPolicy: workflow.timeoutPolicy,
+    listeners,
+    statusSink,
+    isHeard: isNodeHeard || listeners !== undefined || statusSink !== undefined,
   });
 };

@@ -1,6 +1,7 @@
 import { childPath } from '../kernel/value-path.ts';
 import { compensationOf, inputOfUndone } from './compensation.ts';
 import { type Compilation, type NodeBase, report, taskDefinitionOf } from './compilation.ts';
+import { compileListeners } from './compile-listeners.ts';
 import { compileNode } from './compile-node.ts';
 import type { CachePlan, PlanNode, Sequence, SequenceOwner } from './plan.ts';
 import { enforcedSchemasOf } from './schemas.ts';
@@ -106,6 +107,7 @@ const baseOf = (
   const input = compiledOrProblems(definition.inputParameters, inputPath, compilation.problems);
   const cache = cacheOf(definition, path, compilation);
   const schemas = enforcedSchemasOf(taskDefinitionOf(definition, compilation));
+  const listeners = compileListeners(definition.extra.onStateChange);
   return {
     ref: definition.taskReferenceName,
     name: definition.name,
@@ -116,6 +118,7 @@ const baseOf = (
     startDelayMs: definition.startDelaySeconds * MS_PER_SECOND,
     ...at,
     ...(schemas === undefined ? {} : { schemas }),
+    ...(listeners === undefined ? {} : { listeners }),
     compensation: compileCompensation(definition, path, at.loops, compilation),
     ...(cache === undefined ? {} : { cache }),
     definition,

@@ -1,6 +1,7 @@
 import type { JsonPath } from '../expression/json-path-ast.ts';
 import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import type { Listeners } from './compile-listeners.ts';
 import type { EnforcedSchemas } from './schemas.ts';
 import type { TaskPolicy } from './task-definition.ts';
 import type {
@@ -60,6 +61,8 @@ type NodeBase = Readonly<{
   /** What undoes it when the run fails after it completed. */
   compensation: PlanNode | undefined;
   cache?: CachePlan;
+  /** Who is told of its changes, besides those of the whole definition; absent where nobody is. */
+  listeners?: Listeners;
   definition: TaskNodeDefinition;
 }>;
 
@@ -161,4 +164,10 @@ export type Plan = Readonly<{
   schemas: EnforcedSchemas | undefined;
   timeoutMs: number;
   timeoutPolicy: WorkflowTimeoutPolicy;
+  /** Who is told of the changes of every task. */
+  listeners: Listeners | undefined;
+  /** Where the changes of the run itself are told. */
+  statusSink: string | undefined;
+  /** Somebody listens to something. */
+  isHeard: boolean;
 }>;

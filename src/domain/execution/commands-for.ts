@@ -16,13 +16,17 @@ import type {
   WorkflowEvent,
 } from './events.ts';
 import { failureKey } from './failure-workflow.ts';
+import { isHeard, tellings } from './listeners.ts';
 import { expiryOf, outputKeyOf } from './output-cache.ts';
 import { eventOf } from './publish.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { keyOf } from './task-key.ts';
 
 /** The effects that one fact owes, from the state right after it. No fact without its effect, no effect without its fact. */
-export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readonly Command[] => {
+export const commandsFor = (state: ExecutionState, event: WorkflowEvent): readonly Command[] =>
+  isHeard(state) ? [...effectsOf(state, event), ...tellings(state, event)] : effectsOf(state, event);
+
+const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Command[] => {
   switch (event.type) {
     case 'ExecutionStarted':
       return executionTimer(state);

@@ -38,7 +38,8 @@ const attemptOf = (state: ExecutionState, scheduledSeq: number): TaskEntry | und
 };
 
 const isOpenTo = ({ node }: TaskEntry, { ofWorkersToo }: Request): boolean => {
-  if (node.type === 'UNSUPPORTED') return false;
+  // A child goes on, and is what its parent hears of: it is ended itself.
+  if (node.type === 'UNSUPPORTED' || node.type === 'SUB_WORKFLOW' || node.type === 'START_WORKFLOW') return false;
   const family = familyOf(node.type);
   return family === 'waiting' || (ofWorkersToo && family === 'worker');
 };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TASK_TYPES } from '../../../src/domain/definition/task-types.ts';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { type EngineHarness, NAMESPACE, startEngine } from '../../support/engine-harness.ts';
@@ -18,11 +19,7 @@ const corpus: readonly Entry[] = readFileSync(CORPUS, 'utf8')
 const NESTED = ['decisionCases', 'defaultCase', 'forkTasks', 'loopOver', 'tasks'];
 
 /** Types that this version executes; what else Conductor knows registers, and fails when it is reached. */
-const EXECUTED = new Set(
-  'SIMPLE SWITCH DECISION FORK_JOIN JOIN EXCLUSIVE_JOIN FORK_JOIN_DYNAMIC DO_WHILE DYNAMIC SET_VARIABLE TERMINATE NOOP WAIT YIELD INLINE LAMBDA JSON_JQ_TRANSFORM'.split(
-    ' ',
-  ),
-);
+const EXECUTED: ReadonlySet<string> = new Set(TASK_TYPES);
 
 const typesOf = (value: unknown): readonly string[] => {
   if (Array.isArray(value)) return value.flatMap(typesOf);
@@ -75,9 +72,9 @@ const completeReady = async (): Promise<number> => {
   return reports.length;
 };
 
-/** Completes what is ready, and signals what waits, until every run has ended. */
+/** Completes what is ready, and what waits, until every run has ended. */
 const driveToTheEnd = async (ids: readonly ExecutionId[]): Promise<Ends> => {
-  const { executions } = engine.useCases;
+  const { executions, doors } = engine.useCases;
   const open = new Set(ids);
   const counts: Record<string, number> = {};
   const failures: string[] = [];
@@ -91,9 +88,11 @@ const driveToTheEnd = async (ids: readonly ExecutionId[]): Promise<Ends> => {
         open.delete(id);
         counts[view.status] = (counts[view.status] ?? 0) + 1;
         if (view.status !== 'COMPLETED') failures.push(`${view.name} ${view.status}: ${view.reason ?? ''}`);
-      } else if (live.some((row) => row.family === 'waiting' && !row.hasOutcome)) {
-        await executions.signal(NAMESPACE, id, { status: 'COMPLETED', output: { approved: true } }, 'corpus');
+        continue;
       }
+      const waits = live.find((row) => row.family === 'waiting' && !row.hasOutcome);
+      const call = { status: 'COMPLETED', output: { approved: true } } as const;
+      if (waits !== undefined) await doors.completeTask(NAMESPACE, waits.taskId, call, 'corpus');
     }
   }
   return { counts, failures };

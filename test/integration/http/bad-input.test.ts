@@ -9,6 +9,8 @@ const REGISTER = `${ns}/definitions/workflows`;
 const REPORT = `${ns}/tasks/${TASK}/report`;
 const SEARCH = `${ns}/executions/search`;
 const LEASE = `${ns}/queues/bill/lease`;
+const MESSAGES = `${ns}/executions/${RUN}/messages`;
+const COMPLETE = `${ns}/tasks/${TASK}/complete`;
 const RUN_PATH = `${ns}/executions/${RUN}`;
 
 let fixture: Fixture;
@@ -135,6 +137,20 @@ const ROWS: Row[] = [
   [64, 'a limit of zero', SEARCH, '{"limit":0}', 400, 'VALIDATION_FAILED', 'limit'],
   [64, 'a limit of minus one', SEARCH, '{"limit":-1}', 400, 'VALIDATION_FAILED', 'limit'],
   [64, 'a limit of a billion', SEARCH, '{"limit":1000000000}', 400, 'VALIDATION_FAILED', 'limit'],
+  [62, 'a message that is no object', MESSAGES, '[1]', 400, 'VALIDATION_FAILED'],
+  [62, 'a message beyond a megabyte', MESSAGES, JSON.stringify({ a: 'x'.repeat(1_048_576) }), 413, 'PAYLOAD_TOO_LARGE'],
+  [62, 'a message for an unknown run', MESSAGES.replace(RUN, UNKNOWN_RUN), '{}', 404, 'NOT_FOUND'],
+  [62, 'a message for no run', MESSAGES.replace(RUN, 'x'), '{}', 404, 'NOT_FOUND'],
+  [62, 'a task ended as BANANA', COMPLETE, '{"status":"BANANA"}', 400, 'VALIDATION_FAILED', 'status'],
+  [62, 'a task ended with a list', COMPLETE, '{"output":[]}', 400, 'VALIDATION_FAILED', 'output'],
+  [62, 'a task ended with a lease token', COMPLETE, '{"leaseToken":"x"}', 400, 'UNKNOWN_FIELD', 'leaseToken'],
+  [62, 'an unknown task ended', COMPLETE.replace(/\.\d+/, '.999'), '{}', 404, 'NOT_FOUND'],
+  [62, 'no task ended', `/v1/ns/${NAMESPACE}/tasks/x/complete`, '{}', 404, 'NOT_FOUND'],
+  [69, 'a callback nobody sealed', '/v1/hooks/x', '{}', 401, 'UNAUTHENTICATED'],
+  [69, 'a callback with a long token', `/v1/hooks/${'x'.repeat(4_000)}`, '{}', 401, 'UNAUTHENTICATED'],
+  [69, 'a callback with a bad escape', '/v1/hooks/%zz', '{}', 404, 'NOT_FOUND'],
+  [69, 'a callback that is no JSON', '/v1/hooks/good-token', '{', 400, 'INVALID_JSON'],
+  [69, 'a callback beyond a megabyte', '/v1/hooks/good-token', `"${'x'.repeat(1_048_576)}"`, 413, 'PAYLOAD_TOO_LARGE'],
   [65, 'an endless cursor', SEARCH, JSON.stringify({ cursor: 'a'.repeat(65_536) }), 400, 'VALIDATION_FAILED', 'cursor'],
   ...[
     '2026-02-30T00:00:00Z',

@@ -373,3 +373,39 @@ test('executions rerun-tasks names what is stale', async () => {
   expect(ran).toMatchObject({ exitCode: 0, err: 'stale now: c, d\n' });
   expect(server.calls[0]?.body).toEqual({ taskRefs: ['a', 'b'], cascade: false });
 });
+
+test('lists dead letters over all pages, and sends them again or deletes them one by one', async () => {
+  const letter = (id: string) => ({
+    id,
+    workflowId: ID,
+    topic: 'event/kafka',
+    orderingKey: ID,
+    payload: {},
+    attempts: 10,
+    createdAt: at,
+    deadAt: at,
+    reason: `no handler ${ESC}[31m`,
+  });
+  const calls: string[] = [];
+  server.route = ({ method, path, query }) => {
+    calls.push(`${method} ${path}`);
+    if (method === 'DELETE' && path.endsWith('/9')) return refuse(404, 'NOT_FOUND');
+    if (method !== 'GET') return ok(null);
+    return query.get('cursor') === 'more'
+      ? ok({ deadLetters: [letter('2')] })
+      : ok({ deadLetters: [letter('1')], nextCursor: 'more' });
+  };
+  const listed = await rondo(['dead-letters', 'list']);
+  expect(listed.out).toContain('event/kafka');
+  expect(listed.out).not.toContain(ESC);
+  expect((await rondo(['dead-letters', 'redrive', '1', '2', '--json'])).out).toBe('{"redriven":["1","2"]}\n');
+  expect((await rondo(['dead-letters', 'delete', '1'])).out).toBe('deleted: 1\n');
+  expect((await rondo(['dead-letters', 'delete', '9'])).exitCode).not.toBe(0);
+  const of = (id: string, verb = '') => `/v1/ns/default/dead-letters/${id}${verb}`;
+  expect(calls.slice(2)).toEqual([
+    `POST ${of('1', '/redrive')}`,
+    `POST ${of('2', '/redrive')}`,
+    `DELETE ${of('1')}`,
+    `DELETE ${of('9')}`,
+  ]);
+});
