@@ -24,16 +24,20 @@ export const tellings = (state: ExecutionState, event: WorkflowEvent): readonly 
   ...taskTellings(state, event),
 ];
 
-const statusOf = (event: WorkflowEvent): ExecutionStatus | undefined => {
+/** The status that a fact gave the run; undefined where it left it as it was. */
+const statusOf = ({ lifecycle }: ExecutionState, event: WorkflowEvent): ExecutionStatus | undefined => {
   switch (event.type) {
     case 'ExecutionStarted':
+    case 'ExecutionPaused':
     case 'ExecutionResumed':
     case 'ExecutionRetried':
-      return 'RUNNING';
-    case 'ExecutionPaused':
-      return 'PAUSED';
+    case 'ExecutionRerun':
+    case 'ExecutionRestarted':
     case 'ExecutionClosed':
-      return event.status;
+    case 'TaskCanceled':
+      return lifecycle.status === 'NEW' ? undefined : lifecycle.status;
+    case 'TasksRerun':
+      return lifecycle.status === 'RUNNING' ? lifecycle.status : undefined;
     default:
       return undefined;
   }
@@ -47,7 +51,7 @@ const runFacts = (state: ExecutionState): JsonObject => ({
 });
 
 const statusTelling = (state: ExecutionState, event: WorkflowEvent): readonly Command[] => {
-  const [sink, status] = [state.plan.statusSink, statusOf(event)];
+  const [sink, status] = [state.plan.statusSink, statusOf(state, event)];
   if (sink === undefined || status === undefined) return [];
   const reason = 'reason' in event ? (event.reason ?? null) : null;
   const payload = { ...runFacts(state), status, reason, at: formatInstant(event.at) };
@@ -84,6 +88,8 @@ const changesOf = (entry: TaskEntry, event: WorkflowEvent): readonly Told[] => {
       const started: readonly Told[] = isLate ? [{ change: 'onStart', at: event.startedAt ?? at }] : [];
       return [...started, { change: endOf(event.status), at }];
     }
+    case 'TaskCanceled':
+      return [{ change: 'onCancelled', at }];
     case 'TaskTakenFromCache':
       return [...began, { change: 'onSuccess', at }];
     case 'TaskRefused':
