@@ -28,6 +28,7 @@ export type {
   SkipTaskBody,
   StartBody,
   StartedExecutionBody,
+  TerminateBody,
   UpgradeBody,
   VariablesBody,
 } from '../adapters/http/schemas/executions.ts';

@@ -234,6 +234,12 @@ test('executions list reads pages up to its limit', async () => {
   ]);
 });
 
+test('executions terminate starts the failure workflow where it is asked to', async () => {
+  server.route = () => ok(summary('TERMINATED'));
+  expect(await rondo(['executions', 'terminate', ID, '--failure-workflow'])).toMatchObject({ exitCode: 0 });
+  expect(server.calls.at(-1)?.body).toEqual({ triggerFailureWorkflow: true });
+});
+
 test.for(['pause', 'resume', 'terminate', 'retry'])('executions %s acts on the run with the reason', async (action) => {
   server.route = () => ok(summary('PAUSED'));
   expect(await rondo(['executions', action, ID, '--reason', 'because'])).toEqual({

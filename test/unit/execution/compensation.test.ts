@@ -116,6 +116,23 @@ describe('a run that fails', () => {
     expect(codeOf(run.signal('w'))).toBe('INVALID_STATE');
   });
 
+  it('ends the children that it still waits for when it turns back, and no completed one', () => {
+    const child = (ref: string): Step => ({
+      name: ref,
+      taskReferenceName: ref,
+      type: 'SUB_WORKFLOW',
+      subWorkflowParam: { name: ref },
+      compensateWith: `un${ref}`,
+    });
+    const run = new Run({ tasks: [fork('f', [[child('done')], [child('open')], [simple('c')]]), join('j')] });
+    const ended = () => run.published.filter((one) => one.type === 'PublishMessage' && one.topic === 'terminate-child');
+    const subWorkflowId = run.state.tasks.get('done')?.child?.executionId ?? '';
+    run.complete('done', { subWorkflowId }).failForGood('c');
+    expect([run.open(), ended().length]).toEqual([['done__compensate'], 1]);
+    run.advance(1_000).complete('done__compensate');
+    expect([run.status, ended().length]).toEqual(['FAILED', 1]);
+  });
+
   it('lets the compensations of all shapes of a definition see the occurrence they undo', () => {
     const inner = switchOn('s', 'x', {
       x: [fork('f', [[undone('a', { inputParameters: { n: '${l.output.iteration}' } })], [simple('b')]]), join('j')],

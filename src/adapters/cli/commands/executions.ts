@@ -7,6 +7,7 @@ import type {
   SearchBody,
   SignalAnswerBody,
   SignalBody,
+  TerminateBody,
 } from '../../../client/wire.ts';
 import { positiveInteger } from '../arguments.ts';
 import { readObjectArgument } from '../json-input.ts';
@@ -37,7 +38,6 @@ type SignalOptions = Readonly<{
 const CONTROLS = [
   ['pause', 'schedule nothing new until it is resumed'],
   ['resume', 'go on with a paused run'],
-  ['terminate', 'end a run and cancel what is open'],
   ['retry', 'reopen a failed run at its failed tasks'],
 ] as const;
 
@@ -65,6 +65,14 @@ export const addExecutionCommands = (program: Command, session: Session): void =
       );
   }
   addOperatorCommands(executions, session);
+  executions
+    .command('terminate <id>')
+    .description('end a run and cancel what is open')
+    .option('--reason <text>', 'kept in history')
+    .option('--failure-workflow', 'start its failure workflow too')
+    .action((id: string, options: { reason?: string; failureWorkflow?: boolean }, command: Command) =>
+      terminate(session, command, id, options),
+    );
   executions
     .command('signal <id>')
     .description('complete a task that waits for a signal')
@@ -142,11 +150,25 @@ const control = async (
   reason: string | undefined,
 ): Promise<void> => {
   const body: ControlBody = reason === undefined ? {} : { reason };
+  await act(session, command, pathOf(id, `/${action}`), body);
+};
+
+const terminate = async (
+  session: Session,
+  command: Command,
+  id: string,
+  { reason, failureWorkflow }: { reason?: string; failureWorkflow?: boolean },
+): Promise<void> => {
+  const body: TerminateBody = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(failureWorkflow === undefined ? {} : { triggerFailureWorkflow: failureWorkflow }),
+  };
+  await act(session, command, pathOf(id, '/terminate'), body);
+};
+
+const act = async (session: Session, command: Command, path: string, body: ControlBody | TerminateBody) => {
   const client = session.client(command);
-  printSummary(
-    session.printer(command),
-    await client.call<ExecutionSummaryBody>('POST', pathOf(id, `/${action}`), { body }),
-  );
+  printSummary(session.printer(command), await client.call<ExecutionSummaryBody>('POST', path, { body }));
 };
 
 const signal = async (session: Session, command: Command, id: string, options: SignalOptions): Promise<void> => {
