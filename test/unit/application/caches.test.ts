@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { loop, simple } from '../../support/builders.ts';
+import { eventually } from '../../support/eventually.ts';
 import { memoryEngine } from '../../support/memory-engine.ts';
 
 const fetching = (name: string, fields: JsonObject = {}): JsonObject => ({
@@ -81,8 +82,15 @@ describe('several domains of a task', () => {
       waitMs: 60_000,
       signal: gone.signal,
     });
+    const isNoted = async () =>
+      (await given.engine.polledQueues(given.namespace, ['d1:work'], 10_000)).size > 0 ? true : undefined;
+    await eventually('the poll is noted', isNoted);
     given.advance(30_000);
-    await given.runLoopOnce('domain-polls');
+    expect(await queueOf(given)).toBe('work');
+    await eventually('the parked poll is noted again', async () => {
+      await given.runLoopOnce('domain-polls');
+      return isNoted();
+    });
     expect(await queueOf(given)).toBe('d1:work');
     gone.abort();
     await parked;
