@@ -98,6 +98,22 @@ describe('the listeners of a task', () => {
     expect(told(run).filter((line) => line.includes('onCancelled'))).toEqual(['b onCancelled', 'b onCancelled']);
   });
 
+  it('are told once of what was canceled before the run was undone, and not again at its end', () => {
+    const undone = simple('a', { compensateWith: 'undo_a' });
+    const branches = [
+      [undone, simple('x')],
+      [heard(simple('b')), simple('y')],
+    ];
+    const run = new Run({ tasks: [fork('f', branches), join('j')] });
+    run.complete('a').failForGood('x');
+    run.now = (START + 5) as typeof run.now;
+    run.completeAll();
+    expect([run.status, told(run).filter((line) => line.includes('onCancelled'))]).toEqual([
+      'FAILED',
+      ['b onCancelled'],
+    ]);
+  });
+
   it('of the whole definition are told of every task', () => {
     const fields = { onStateChange: { onSuccess: { type: 'kafka:tasks' } } };
     const run = new Run({ tasks: [simple('a'), heard(noop('n'), 'onSuccess')], fields });
