@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { formatInstant } from '../kernel/time.ts';
 import type { Command } from './commands.ts';
 import type { TaskSlot, WorkflowEvent } from './events.ts';
+import { masked, maskedKeysOf } from './masking.ts';
 import { payloadProblem } from './payload-limit.ts';
 import { publishing } from './publish.ts';
 import { modeOf, scopeAt } from './scope.ts';
@@ -132,8 +133,12 @@ const taskFacts = (state: ExecutionState, entry: TaskEntry, { change, at }: Told
   at: formatInstant(at),
 });
 
-/** What cannot be evaluated is told as nothing: a listener must not be able to end a run. */
+/**
+ * What cannot be evaluated is told as nothing: a listener must not be able to end a run. It sees what a reader of the run
+ * would see, and no value under a masked key.
+ */
 const payloadOf = (state: ExecutionState, template: Listener['payload']): JsonValue => {
   const evaluated = evaluateTemplate(template, scopeAt(state), modeOf(state));
-  return evaluated.ok && payloadProblem(evaluated.value.value) === undefined ? evaluated.value.value : null;
+  if (!evaluated.ok || payloadProblem(evaluated.value.value) !== undefined) return null;
+  return masked(evaluated.value.value, maskedKeysOf(state.plan.definition));
 };

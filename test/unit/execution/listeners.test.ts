@@ -45,6 +45,13 @@ describe('the listeners of a task', () => {
     expect(new Set(sentBy(run).map(({ messageId }) => messageId)).size).toBe(3);
   });
 
+  it('see no value under a masked key', () => {
+    const tasks = [heard(simple('a'), 'onSuccess', { all: '${a.output}', card: '${a.output.card}' })];
+    const run = new Run({ tasks, fields: { maskedFields: ['card'] } }).complete('a', { card: '4111', n: 1 });
+    expect(sentBy(run).at(-1)?.payload.payload).toEqual({ all: { card: '***', n: 1 }, card: '***' });
+    expect(run.output).toEqual({ card: '4111', n: 1 });
+  });
+
   it('are told of each attempt that failed, and which one succeeded', () => {
     const run = new Run({ tasks: [heard(simple('a'), 'onFailed,onSuccess')] });
     run.fail('a');
