@@ -204,7 +204,7 @@ const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant)
   }
   if (lifecycle.status === 'COMPLETED') return reject('INVALID_STATE', 'A completed execution has nothing to retry.');
   if (state.compensation?.status === 'COMPLETED') {
-    const message = 'What the execution did was undone by its compensations, so that it cannot go on where it failed.';
+    const message = 'What the execution did was undone by its compensations, so that it can only be restarted.';
     return reject('INVALID_STATE', message);
   }
   return ok([{ type: 'ExecutionRetried', at: now, ...askedBy(request) }]);
