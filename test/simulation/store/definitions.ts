@@ -1,0 +1,25 @@
+import { createMemoryStores } from '../../../src/adapters/memory/stores.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import type { DefinitionStore } from '../../../src/ports/definition-store.ts';
+import type { Limits } from './session.ts';
+
+/** Definitions are not what is simulated: they are those of the memory adapter, with the limits they set. */
+export const createDefinitions = (clock: Clock): Readonly<{ definitions: DefinitionStore; limits: Limits }> => {
+  const limits = new Map<string, number>();
+  const { definitions } = createMemoryStores({ clock });
+  return {
+    limits,
+    definitions: {
+      ...definitions,
+      putTask: async (namespace, definition) => {
+        const outcome = await definitions.putTask(namespace, definition);
+        limits.set(`${namespace}/${definition.name}`, definition.concurrentExecLimit ?? 0);
+        return outcome;
+      },
+      deleteTask: async (namespace, name) => {
+        limits.delete(`${namespace}/${name}`);
+        return definitions.deleteTask(namespace, name);
+      },
+    },
+  };
+};

@@ -1,0 +1,99 @@
+import type { SequencedEvent } from '../../../../src/domain/execution/events.ts';
+import { isClosedExecution } from '../../../../src/domain/execution/statuses.ts';
+import type { ExecutionId } from '../../../../src/domain/kernel/brand.ts';
+import { idempotencyKey, queueKey } from '../rows.ts';
+import type { Tx, TxMethods } from '../session.ts';
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+export const eventMethods = (session: Tx): Pick<TxMethods, 'readEvents' | 'appendEvents'> => {
+  const { events } = session.database.tables;
+  return {
+    readEvents: async (after) => {
+      if (after.size === 0) return new Map();
+      return session.run('read-events', (statement) => {
+        const logs = new Map<ExecutionId, SequencedEvent[]>();
+        for (const [id, seq] of after) {
+          const log: SequencedEvent[] = [];
+          for (let next = seq + 1; ; next += 1) {
+            const row = statement.find(events, queueKey(id, next));
+            if (row === undefined) break;
+            log.push({ seq: row.seq, event: row.event });
+          }
+          if (log.length > 0) logs.set(id, log);
+        }
+        return logs;
+      });
+    },
+    appendEvents: async (appended) => {
+      if (appended.length === 0) return;
+      await session.run('append', async (statement) => {
+        for (const { executionId, namespace, item } of appended) {
+          await statement.mustInsert(events, { executionId, namespace, seq: item.seq, event: item.event });
+        }
+      });
+    },
+  };
+};
+
+export const executionMethods = (
+  session: Tx,
+): Pick<TxMethods, 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'> => {
+  const { executions, idempotencyKeys } = session.database.tables;
+  return {
+    createExecutions: async (created) => {
+      if (created.length === 0) return;
+      await session.run('create', async (statement) => {
+        for (const execution of [...created].sort((a, b) => compareText(a.executionId, b.executionId))) {
+          await statement.mustInsert(executions, {
+            ...execution,
+            status: 'RUNNING',
+            updatedAt: execution.startedAt,
+          });
+        }
+      });
+    },
+    projectExecutions: async (projections) => {
+      if (projections.length === 0) return;
+      await session.run('project', async (statement) => {
+        const last = new Map(projections.map((projection) => [projection.executionId, projection]));
+        for (const { executionId, namespace, item } of last.values()) {
+          const cell = executions.find(executionId);
+          if (cell === undefined || statement.get(cell)?.namespace !== namespace) continue;
+          const row = await statement.lock(cell);
+          if (row === undefined) continue;
+          const { output: _output, reason: _reason, failedTask: _failed, endedAt: _ended, ...rest } = row;
+          statement.write(cell, {
+            ...rest,
+            status: item.status,
+            updatedAt: item.at,
+            ...(item.output === undefined ? {} : { output: item.output }),
+            ...(item.reason === undefined ? {} : { reason: item.reason }),
+            ...(item.failedTask === undefined ? {} : { failedTask: item.failedTask }),
+            ...(isClosedExecution(item.status) ? { endedAt: item.at } : {}),
+          });
+        }
+      });
+    },
+    claimIdempotencyKeys: async (claims) => {
+      if (claims.length === 0) return new Set();
+      const inOrder = claims.toSorted((a, b) => compareText(idempotencyKey(a), idempotencyKey(b)));
+      const won = new Set<ExecutionId>();
+      if (session.plant === 'key-by-look') {
+        await session.run('look-for-keys', (statement) => {
+          for (const claim of inOrder) {
+            if (statement.find(idempotencyKeys, idempotencyKey(claim)) === undefined) won.add(claim.executionId);
+          }
+        });
+      }
+      await session.run('claim-keys', async (statement) => {
+        for (const claim of inOrder) {
+          const { namespace, key, executionId, fingerprint } = claim;
+          const rival = await statement.insert(idempotencyKeys, { namespace, key, executionId, fingerprint });
+          if (rival === undefined) won.add(executionId);
+        }
+      });
+      return won;
+    },
+  };
+};
