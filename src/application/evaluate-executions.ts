@@ -119,7 +119,9 @@ export class Evaluator {
     const reason = error instanceof Error ? error.message : 'unknown error';
     const retryAfterMs = Math.min(PARK_BASE_MS * 2 ** (attempts - 1), PARK_MAX_MS);
     await this.deps.engine.transaction(async (tx) => {
-      await tx.claimEvaluationsOf([executionId]);
+      // The decide row comes before the execution, here too: it may be gone, and the request of an operator have made
+      // another, which waits for our execution while we would wait for its row.
+      await claimRun(tx, executionId);
       await tx.parkEvaluation({ executionId, attempts, retryAfterMs, reason: reason.slice(0, 1_000) });
     });
     this.deps.onParked(executionId, error);

@@ -17,7 +17,7 @@ type Waiting = Readonly<{ process: Process; label: string; go: () => void }>;
  * does; one point at a time is let through, and the next only when all that followed from it has come to rest.
  */
 export class Scheduler {
-  /** How many points were let through. */
+  /** Decisions so far: who goes on, or what begins. */
   steps = 0;
   private readonly ready: Waiting[] = [];
   private readonly soon: (() => void)[] = [];
@@ -62,7 +62,6 @@ export class Scheduler {
       if (next === undefined || next.process.frozenUntilStep > this.steps) continue;
       const last = ready.pop();
       if (last !== undefined && last !== next) ready[index] = last;
-      this.steps += 1;
       next.go();
       return next.label;
     }

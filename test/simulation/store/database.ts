@@ -66,12 +66,15 @@ export type Tables = ReturnType<typeof createTables>;
 /** What may go wrong at a statement; the campaign draws it. */
 export type StatementFault = 'error' | 'lost' | 'done-but-lost';
 
+/** One row before and after a commit. */
+export type Change = Readonly<{ table: string; run: string; before: unknown; after: unknown }>;
+
 export type DatabaseHooks = Readonly<{
   /** Asked before each statement and each commit. */
   fault(label: string): StatementFault | undefined;
   /** Which failure a fault is. */
   sqlstate(): string;
-  committed(tx: Transaction): void;
+  committed(changes: readonly Change[]): void;
   deadlocked(description: string): void;
 }>;
 
@@ -214,8 +217,13 @@ export class Database {
   private makeDurable(tx: Transaction): void {
     this.commits += 1;
     const oldest = this.oldestSnapshot();
-    for (const cell of tx.cells) cell.commit(this.commits, oldest);
-    this.hooks.committed(tx);
+    const changes: Change[] = [];
+    for (const cell of tx.cells) {
+      const { pending, committed: before } = cell;
+      if (pending !== undefined) changes.push({ table: cell.table.name, run: cell.run, before, after: pending.row });
+      cell.commit(this.commits, oldest);
+    }
+    if (changes.length > 0) this.hooks.committed(changes);
     this.end(tx);
   }
 
@@ -247,6 +255,7 @@ export class Database {
   async rowPoint(tx: Transaction): Promise<void> {
     if (this.rowPointShare > 0 && this.chance.isBelow(this.rowPointShare)) {
       await this.scheduler.point(tx.process, 'row');
+      if (tx.isCut) throw new StatementFailure('08006', 'the connection is gone (row)');
     }
   }
 

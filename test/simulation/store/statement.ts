@@ -71,6 +71,7 @@ export class Statement {
   }
 
   private hold<Row>(cell: Cell<Row>): void {
+    if (this.tx.isOver) throw new Error(`a transaction that has ended locks ${cell.key}`);
     cell.holder = this.tx;
     this.tx.cells.add(cell as Cell<unknown>);
   }

@@ -1,0 +1,107 @@
+import type { WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import { projectView } from '../../../src/domain/execution/project-view.ts';
+import { keyOf } from '../../../src/domain/execution/task-key.ts';
+import { type ExecutionId, parseTaskId } from '../../../src/domain/kernel/brand.ts';
+import { canonicalJson } from '../../../src/domain/kernel/canonical-json.ts';
+import type { TaskReport } from '../../../src/ports/engine-store.ts';
+import type { Workflow } from '../generator.ts';
+import type { Database } from '../store/database.ts';
+import { closedKey, type ExecutionRecord, queueKey } from '../store/rows.ts';
+import type { RunWatch } from './run-watch.ts';
+import type { Violations } from './violation.ts';
+
+export type End = Readonly<{
+  database: Database;
+  violations: Violations;
+  watches: ReadonlyMap<string, RunWatch>;
+  workflows: readonly Workflow[];
+  settled: ReadonlyMap<string, Readonly<{ report: TaskReport }>>;
+  acknowledged: ReadonlySet<ExecutionId>;
+}>;
+
+/** When everything has come to its end: the calculated one, with nothing lost, nothing twice and nothing left. */
+export const checkEnd = (end: End): void => {
+  const { database, violations } = end;
+  if (database.openTransactions > 0) violations.add('20', `${database.openTransactions} transactions are open`);
+  if (database.advisoryLocks > 0) violations.add('20', `${database.advisoryLocks} advisory locks are held`);
+  const { executions } = database.tables;
+  for (const id of end.acknowledged) {
+    if (executions.find(id)?.committed === undefined) violations.add('13', `the acknowledged start ${id} is gone`);
+  }
+  checkKeys(end);
+  for (const row of executions.committed()) checkRun(end, row);
+  for (const { report } of end.settled.values()) checkReport(end, report);
+};
+
+/** 14: one run a key. */
+const checkKeys = ({ database, violations }: End): void => {
+  const seen = new Map<string, ExecutionId>();
+  for (const { idempotencyKey, executionId } of database.tables.executions.committed()) {
+    if (idempotencyKey === undefined) continue;
+    const before = seen.get(idempotencyKey);
+    if (before !== undefined) violations.add('14', `${before} and ${executionId} have the key ${idempotencyKey}`);
+    seen.set(idempotencyKey, executionId);
+  }
+};
+
+const logOf = (database: Database, id: ExecutionId) =>
+  database.tables.events
+    .committedOf(id)
+    .map(({ seq, event }) => ({ seq, event }))
+    .sort((a, b) => a.seq - b.seq);
+
+/** 2, 21: what the definition says has been done, no more and no less, found without any of the engine's code. */
+const checkRun = ({ database, violations, workflows }: End, row: ExecutionRecord): void => {
+  const log = logOf(database, row.executionId);
+  const view = projectView(row.executionId, log);
+  const broken = (invariant: string, text: string) => violations.add(invariant, `${row.executionId} ${text}`);
+  if (view.status !== row.status) broken('2', `is ${row.status} in its row and ${view.status} in its view`);
+  checkMessages(database, violations, row, log.map(({ event }) => event));
+  const expected = workflows.find(({ name }) => name === row.name)?.expected;
+  if (expected === undefined) return;
+  const completed = view.tasks.filter((task) => task.status === 'COMPLETED').map(keyOf);
+  const [found, wanted] = [completed.sort().join(' '), [...expected.completed].sort().join(' ')];
+  if (found !== wanted) broken('21', `completed ${found} and not ${wanted}`);
+  const output = canonicalJson(Object.fromEntries(expected.counts));
+  if (canonicalJson(row.output ?? null) !== output) broken('21', `put out ${canonicalJson(row.output ?? null)}, not ${output}`);
+};
+
+/** 11: every failure has had its failure workflow. */
+const checkMessages = (
+  database: Database,
+  violations: Violations,
+  row: ExecutionRecord,
+  events: readonly WorkflowEvent[],
+): void => {
+  const [started] = events;
+  const isFollower = started?.type === 'ExecutionStarted' && started.failedExecutionId !== undefined;
+  const failures = events.filter(
+    (event) => event.type === 'ExecutionClosed' && (event.status === 'FAILED' || event.status === 'TIMED_OUT'),
+  );
+  const prefix = `${row.executionId}/failure/`;
+  const followers = [...database.tables.executions.committed()].filter((each) => each.idempotencyKey?.startsWith(prefix));
+  const hasFollowers = row.name.startsWith('program') && !isFollower && followers.length > 0;
+  if (hasFollowers && followers.length !== failures.length) {
+    violations.add('11', `${row.executionId} failed ${failures.length} times and ${followers.length} runs know of it`);
+  }
+};
+
+/** 6: an accepted report is the fact that closed its attempt. */
+const checkReport = ({ database, violations }: End, report: TaskReport): void => {
+  const key = parseTaskId(report.taskId);
+  if (key === undefined) return violations.add('6', `${report.taskId} is no task id`);
+  const scheduled = database.tables.events.find(queueKey(key.executionId, key.scheduledSeq))?.committed?.event;
+  if (scheduled?.type !== 'TaskScheduled') return violations.add('6', `${report.taskId} was never scheduled`);
+  const closing = database.tables.events
+    .committedOf(key.executionId)
+    .map(({ event, seq }) => ({ event, seq }))
+    .filter(({ event, seq }) => event.type === 'TaskClosed' && seq > key.scheduledSeq)
+    .map(({ event }) => event as Extract<WorkflowEvent, { type: 'TaskClosed' }>)
+    .find((event) => closedKey(key.executionId, event) === closedKey(key.executionId, scheduled));
+  const isExcused = closing?.status === 'COMPLETED_WITH_ERRORS' && report.status !== 'COMPLETED';
+  const isFact = closing !== undefined && canonicalJson(closing.output) === canonicalJson(report.output);
+  if (!isFact || !(isExcused || closing.status === report.status)) {
+    violations.add('6', `the accepted report ${JSON.stringify(report)} is not the fact ${JSON.stringify(closing)}`);
+  }
+};
+

@@ -1,0 +1,115 @@
+import type { LeaseToken, TaskId } from '../../../src/domain/kernel/brand.ts';
+import { taskIdOf } from '../../../src/domain/kernel/brand.ts';
+import type { TaskReport } from '../../../src/ports/engine-store.ts';
+import type { Database } from '../store/database.ts';
+import type { QueueRow } from '../store/rows.ts';
+import { reportHash } from '../store/statements/reports.ts';
+import type { Violations } from './violation.ts';
+
+/** What the clients asked for: whatever happens to a lease, one of them must have wanted it. */
+export class Intents {
+  private readonly released = new Set<LeaseToken>();
+  private readonly beaten = new Set<LeaseToken>();
+  private readonly reported = new Set<string>();
+
+  release(token: LeaseToken): void {
+    this.released.add(token);
+  }
+
+  heartbeat(token: LeaseToken): void {
+    this.beaten.add(token);
+  }
+
+  report(report: TaskReport): void {
+    this.reported.add(`${report.taskId} ${reportHash(report.leaseToken, report)}`);
+  }
+
+  wasReleased(token: LeaseToken): boolean {
+    return this.released.has(token);
+  }
+
+  wasBeaten(token: LeaseToken): boolean {
+    return this.beaten.has(token);
+  }
+
+  wasReported(taskId: TaskId, hash: string): boolean {
+    return this.reported.has(`${taskId} ${hash}`);
+  }
+}
+
+/** 5, 7, 9 and the mailbox: every change of a queue row that commits is one that its holder or the clock has earned. */
+export class LeaseWatch {
+  private readonly database: Database;
+  private readonly intents: Intents;
+  private readonly violations: Violations;
+  private readonly limits: ReadonlyMap<string, number>;
+  private readonly tokens = new Set<LeaseToken>();
+
+  constructor(
+    database: Database,
+    intents: Intents,
+    violations: Violations,
+    limits: ReadonlyMap<string, number>,
+  ) {
+    this.database = database;
+    this.intents = intents;
+    this.violations = violations;
+    this.limits = limits;
+  }
+
+  /** One row before and after a commit. */
+  changed(before: QueueRow | undefined, after: QueueRow): void {
+    const taskId = taskIdOf(after.executionId, after.seq);
+    this.checkToken(taskId, before, after);
+    if (before?.outcome !== after.outcome) this.checkOutcome(taskId, before, after);
+  }
+
+  private checkToken(taskId: TaskId, before: QueueRow | undefined, after: QueueRow): void {
+    const [from, to] = [before?.leaseToken, after.leaseToken];
+    if (from === to) {
+      const isExtended = before?.leaseExpiresAt !== after.leaseExpiresAt;
+      if (to !== undefined && isExtended && !this.intents.wasBeaten(to)) {
+        this.violations.add('7', `${taskId}: somebody else extended the lease ${to}`);
+      }
+      return;
+    }
+    if (from !== undefined && !this.intents.wasReleased(from)) {
+      this.violations.add('5', `${taskId}: the lease ${from} was taken from its holder`);
+    }
+    if (to === undefined) return;
+    if (this.tokens.has(to)) this.violations.add('5', `${taskId}: the token ${to} was given before`);
+    this.tokens.add(to);
+    this.checkLimit(after);
+  }
+
+  private checkLimit({ namespace, task }: QueueRow): void {
+    const limit = this.limits.get(`${namespace}/${task.taskName}`) ?? 0;
+    if (limit === 0) return;
+    let held = 0;
+    for (const row of this.database.tables.taskQueue.committed()) {
+      if (row.task.taskName === task.taskName && row.leaseToken !== undefined && row.outcome === undefined) held += 1;
+    }
+    if (held > limit) this.violations.add('9', `${held} tasks ${task.taskName} are leased and ${limit} may be`);
+  }
+
+  private checkOutcome(taskId: TaskId, before: QueueRow | undefined, after: QueueRow) {
+    const { outcome, leaseToken, leaseExpiresAt, task } = after;
+    if (before?.outcome !== undefined) {
+      this.violations.add('6', `${taskId}: an outcome was replaced`);
+      return;
+    }
+    if (outcome === undefined) return;
+    if (outcome.deadline === 'HEARTBEAT') {
+      if ((leaseExpiresAt ?? Number.POSITIVE_INFINITY) > outcome.at) {
+        this.violations.add('5', `${taskId}: was timed out under a live lease`);
+      }
+      return;
+    }
+    const isByClock = outcome.deadline !== undefined || (leaseToken === undefined && outcome.status === 'COMPLETED');
+    // Tasks of the system are held and reported by the servers themselves.
+    if (isByClock || task.family === 'system') return;
+    if (leaseToken === undefined || !this.intents.wasReported(taskId, reportHash(leaseToken, outcome))) {
+      this.violations.add('7', `${taskId}: has an outcome that its holder did not report`);
+    }
+  }
+}

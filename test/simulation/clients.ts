@@ -1,0 +1,216 @@
+import type { ReportAnswer } from '../../src/application/use-cases.ts';
+import type { ExecutionId, Namespace } from '../../src/domain/kernel/brand.ts';
+import type { JsonObject } from '../../src/domain/kernel/json.ts';
+import { isJsonObject } from '../../src/domain/kernel/json.ts';
+import type { LeasedTask, TaskReport } from '../../src/ports/engine-store.ts';
+import type { Chance } from '../support/chance.ts';
+import type { Intents } from './checkers/lease-watch.ts';
+import type { Violations } from './checkers/violation.ts';
+import type { FaultPlan } from './faults.ts';
+import { QUEUES } from './generator.ts';
+import type { Server } from './server.ts';
+
+export const NAMESPACE = 'default' as Namespace;
+
+type Settled = Readonly<{ report: TaskReport }>;
+
+/** One worker: what it holds, as far as it knows, and what it has reported. */
+export type SimulatedWorker = {
+  readonly name: string;
+  held: LeasedTask[];
+  /** Whose lease it let go by without a word, to report late. */
+  readonly forgotten: LeasedTask[];
+  readonly reported: TaskReport[];
+  isPolling: boolean;
+};
+
+export const createWorker = (name: string): SimulatedWorker => ({
+  name,
+  held: [],
+  forgotten: [],
+  reported: [],
+  isPolling: false,
+});
+
+/** Calls an operation of a server; the answer of one that dies never comes. */
+export type Call = <T>(
+  server: Server,
+  what: string,
+  work: () => Promise<T>,
+  then: (answer: T) => void,
+  otherwise?: () => void,
+) => void;
+
+export type ClientDeps = Readonly<{
+  chance: Chance;
+  faults: FaultPlan;
+  intents: Intents;
+  violations: Violations;
+  call: Call;
+}>;
+
+const PAST_MAX = 20;
+
+/** A task counts its own runs: its last count is its input. */
+const counted = (task: LeasedTask): JsonObject => {
+  const n = isJsonObject(task.input) ? task.input.n : undefined;
+  return { n: (typeof n === 'number' ? n : 0) + 1 };
+};
+
+/** What workers do, well and badly. */
+export class Workers {
+  /** Reports that were answered as taken, by task: each must be the fact that closed its attempt. */
+  readonly settled = new Map<string, Settled>();
+  private readonly deps: ClientDeps;
+
+  constructor(deps: ClientDeps) {
+    this.deps = deps;
+  }
+
+  poll(server: Server, worker: SimulatedWorker): void {
+    const { chance, call } = this.deps;
+    worker.isPolling = true;
+    const request = {
+      namespace: NAMESPACE,
+      queues: chance.isBelow(0.5) ? QUEUES : [...QUEUES].reverse(),
+      workerId: worker.name,
+      count: chance.pick([1, 1, 2, 5]),
+      waitMs: 0,
+      signal: new AbortController().signal,
+      ...(chance.isBelow(0.3) ? { leaseMs: chance.pick([1, 1_000, 5_000]) } : {}),
+    };
+    call(
+      server,
+      'lease',
+      () => server.useCases.workers.lease(request),
+      (leased) => {
+        worker.isPolling = false;
+        if (leased.ok) worker.held.push(...leased.value);
+      },
+      () => {
+        worker.isPolling = false;
+      },
+    );
+  }
+
+  /** Reports one task that is held; in trouble, anything that a worker may do with it instead. */
+  work(server: Server, worker: SimulatedWorker, isHealing: boolean): void {
+    const { chance, faults } = this.deps;
+    if (!isHealing && faults.happens('duplicate-report')) return this.repeat(server, worker);
+    if (!isHealing && faults.happens('late-report')) return this.reportLate(server, worker);
+    const task = worker.held[Math.floor(chance.next() * worker.held.length)];
+    if (task === undefined) return;
+    if (!isHealing && faults.happens('odd-answer')) return this.misbehave(server, worker, task);
+    this.report(server, worker, { ...refOf(task), status: 'COMPLETED', output: counted(task) });
+  }
+
+  private misbehave(server: Server, worker: SimulatedWorker, task: LeasedTask): void {
+    const { chance } = this.deps;
+    const kind = chance.pick(['fail', 'break', 'heartbeat', 'heartbeat', 'release', 'forget', 'log'] as const);
+    switch (kind) {
+      case 'fail':
+        return this.report(server, worker, { ...refOf(task), status: 'FAILED', output: {}, reason: 'it broke' });
+      case 'break':
+        return this.report(server, worker, { ...refOf(task), status: 'FAILED_WITH_TERMINAL_ERROR', output: {} });
+      case 'heartbeat':
+        return this.heartbeat(server, chance.isBelow(0.7) ? task : (worker.forgotten.at(-1) ?? task));
+      case 'release':
+        return this.release(server, worker, chance.isBelow(0.7) ? task : (worker.forgotten.at(-1) ?? task));
+      case 'forget':
+        worker.held = worker.held.filter((held) => held !== task);
+        worker.forgotten.push(task);
+        return;
+      case 'log':
+        this.deps.call(
+          server,
+          'log',
+          () => server.useCases.workers.appendLogs(NAMESPACE, refOf(task), ['a line']),
+          () => undefined,
+        );
+        return;
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  private heartbeat(server: Server, task: LeasedTask): void {
+    this.deps.intents.heartbeat(task.leaseToken);
+    const leaseMs = this.deps.chance.pick([1, 1_000, 10_000]);
+    this.deps.call(
+      server,
+      'heartbeat',
+      () => server.useCases.workers.heartbeat(NAMESPACE, { ...refOf(task), leaseMs }),
+      () => undefined,
+    );
+  }
+
+  private release(server: Server, worker: SimulatedWorker, task: LeasedTask): void {
+    this.deps.intents.release(task.leaseToken);
+    worker.held = worker.held.filter((held) => held !== task);
+    worker.forgotten.push(task);
+    this.deps.call(
+      server,
+      'release',
+      () => server.useCases.workers.release(NAMESPACE, refOf(task)),
+      () => undefined,
+    );
+  }
+
+  /** The very same report again, or another under the same token. */
+  private repeat(server: Server, worker: SimulatedWorker): void {
+    const { chance } = this.deps;
+    if (worker.reported.length === 0) return;
+    const report = chance.pick(worker.reported);
+    this.report(server, worker, chance.isBelow(0.7) ? report : { ...report, output: { ...report.output, other: true } });
+  }
+
+  private reportLate(server: Server, worker: SimulatedWorker): void {
+    if (worker.forgotten.length === 0) return;
+    const task = this.deps.chance.pick(worker.forgotten);
+    this.report(server, worker, { ...refOf(task), status: 'COMPLETED', output: counted(task) });
+  }
+
+  private report(server: Server, worker: SimulatedWorker, report: TaskReport): void {
+    const { intents, call } = this.deps;
+    intents.report(report);
+    worker.held = worker.held.filter((held) => held.leaseToken !== report.leaseToken);
+    if (worker.reported.length < PAST_MAX) worker.reported.push(report);
+    call(
+      server,
+      'report',
+      () => server.useCases.workers.report(NAMESPACE, [report]),
+      ([answer]) => this.answered(report, answer),
+    );
+  }
+
+  private answered(report: TaskReport, answer: ReportAnswer | undefined): void {
+    if (answer?.result.ok !== true || answer.result.value.repeated) return;
+    const key = `${report.taskId}`;
+    if (this.settled.has(key)) this.deps.violations.add('6', `two reports of ${key} were taken`);
+    this.settled.set(key, { report });
+  }
+}
+
+const refOf = ({ taskId, leaseToken }: LeasedTask): Pick<LeasedTask, 'taskId' | 'leaseToken'> => ({
+  taskId,
+  leaseToken,
+});
+
+/** Starts that were answered, by idempotency key: the same key leads to the same run, always. */
+export class Starts {
+  private readonly byKey = new Map<string, ExecutionId>();
+  private readonly violations: Violations;
+  readonly acknowledged = new Set<ExecutionId>();
+
+  constructor(violations: Violations) {
+    this.violations = violations;
+  }
+
+  answered(key: string | undefined, id: ExecutionId): void {
+    this.acknowledged.add(id);
+    if (key === undefined) return;
+    const before = this.byKey.get(key);
+    if (before !== undefined && before !== id) this.violations.add('14', `the key ${key} led to ${before} and to ${id}`);
+    this.byKey.set(key, id);
+  }
+}

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import type { JsonObject, JsonValue } from '../../src/domain/kernel/json.ts';
+import { isJsonObject } from '../../src/domain/kernel/json.ts';
+import { type Step, simple } from '../support/builders.ts';
+import type { Chance } from '../support/chance.ts';
+import { type Expectation, expectationOf } from '../support/model.ts';
+import { type Program, programs } from '../support/programs.ts';
+import { drawRates, type FaultRates } from './faults.ts';
+
+/** Everything that one world is made of. It is printed whole, so that anybody can make the same world again. */
+export type Config = Readonly<{
+  seed: number;
+  /** Steps of trouble, before everything heals. */
+  steps: number;
+  servers: number;
+  connections: number;
+  workers: number;
+  runs: number;
+  programs: number;
+  /** Tasks that programs complete at most. */
+  size: number;
+  /** Programs that fail, terminate and forgive by themselves: no end of theirs is calculated. */
+  isWild: boolean;
+  rowPointShare: number;
+  foldCacheBytes: number;
+  /** Most tasks of one name that may be leased at a time; 0: any number. */
+  limit: number;
+  /** Whether failing runs start another. */
+  hasFailureWorkflow: boolean;
+  faults: FaultRates;
+}>;
+
+export const drawConfig = (seed: number, steps: number, chance: Chance): Config => ({
+  seed,
+  steps,
+  servers: chance.pick([1, 2, 2, 3]),
+  connections: chance.pick([1, 2, 3, 5]),
+  workers: chance.pick([1, 2, 3]),
+  runs: chance.pick([1, 2, 3, 4]),
+  programs: chance.pick([1, 2]),
+  size: chance.pick([6, 12, 20]),
+  isWild: chance.isBelow(0.25),
+  rowPointShare: chance.pick([0, 0.05, 0.2]),
+  foldCacheBytes: chance.pick([0, 12_000, 1_000_000, 1_000_000]),
+  limit: chance.pick([0, 0, 1, 2]),
+  hasFailureWorkflow: chance.isBelow(0.4),
+  faults: drawRates(chance),
+});
+
+/** The queues of all worker tasks; the second is the one that may be limited. */
+export const QUEUES = ['plain', 'narrow'] as const;
+export const FAILURE_WORKFLOW = 'after-failure';
+
+export type Workflow = Readonly<{
+  name: string;
+  document: JsonObject;
+  input: JsonObject;
+  /** What must have come of it when everything has been completed; undefined: any end will do. */
+  expected: Expectation | undefined;
+}>;
+
+const DEPTH = 2;
+const CALM = programs(false, DEPTH);
+const WILD = programs(true, DEPTH);
+const DRAWS_MAX = 50;
+
+const drawProgram = (config: Config, chance: Chance): Program => {
+  for (let draw = 0; draw < DRAWS_MAX; draw += 1) {
+    const seed = Math.floor(chance.next() * 2 ** 31);
+    const [program] = fc.sample(config.isWild ? WILD : CALM, { seed, numRuns: 1 });
+    if (program !== undefined && expectationOf(program).completed.length <= config.size) return program;
+  }
+  throw new Error(`no program of at most ${config.size} tasks in ${DRAWS_MAX} draws`);
+};
+
+/** Few attempts, no delays, deadlines as long as leases: where things happen at the same time. */
+const policyOf = (chance: Chance): JsonObject => ({
+  retryCount: chance.pick([0, 1, 2]),
+  retryDelaySeconds: chance.pick([0, 0, 1]),
+  heartbeatTimeout: chance.pick([1, 5, 60]),
+  startToCloseTimeout: chance.pick([0, 60, 120]),
+  scheduleToStartTimeout: chance.pick([0, 0, 5]),
+  timeoutPolicy: chance.pick(['RETRY', 'RETRY', 'TIME_OUT_WF', 'ALERT_ONLY']),
+});
+
+/** Gives each task for a worker its queue and its policy; some that do nothing become tasks of the system. */
+const outfit = (value: JsonValue, chance: Chance): JsonValue => {
+  if (Array.isArray(value)) return value.map((item) => outfit(item, chance));
+  if (!isJsonObject(value)) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, outfit(item, chance)]));
+  if (inner.type === 'SIMPLE') return { ...inner, name: chance.pick(QUEUES), ...policyOf(chance) };
+  if (inner.type === 'NOOP' && chance.isBelow(0.5)) {
+    return { ...inner, type: 'INLINE', inputParameters: { evaluatorType: 'value-param', expression: 'value', value: 7 } };
+  }
+  return inner;
+};
+
+const outputsOf = (counts: ReadonlyMap<string, number>): JsonObject =>
+  Object.fromEntries([...counts.keys()].map((ref) => [ref, `\${${ref}.output.n}`]));
+
+/** A workflow of the world; registration may still refuse it, and another is drawn. */
+export const drawWorkflow = (config: Config, number: number, chance: Chance): Workflow => {
+  const program = drawProgram(config, chance);
+  const expected = expectationOf(program);
+  const name = `program-${number}`;
+  const document: JsonObject = {
+    name,
+    version: 1,
+    tasks: outfit([...program.tasks], chance),
+    outputParameters: outputsOf(expected.counts),
+    ...(config.hasFailureWorkflow ? { failureWorkflow: FAILURE_WORKFLOW } : {}),
+    ...(chance.isBelow(0.2) ? { timeoutSeconds: 600, timeoutPolicy: 'TIME_OUT_WF' } : {}),
+  };
+  const input = outfit(program.input, chance) as JsonObject;
+  return { name, document, input, expected: config.isWild ? undefined : expected };
+};
+
+/** What failures start. */
+export const failureWorkflow = (): Workflow => {
+  const task: Step = simple('tell', { name: QUEUES[0], inputParameters: { n: `\${tell.output.n}` } });
+  return {
+    name: FAILURE_WORKFLOW,
+    document: { name: FAILURE_WORKFLOW, version: 1, tasks: [task], outputParameters: { tell: `\${tell.output.n}` } },
+    input: {},
+    expected: { completed: ['tell'], counts: new Map([['tell', 1]]) },
+  };
+};
