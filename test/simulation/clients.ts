@@ -22,6 +22,8 @@ export type SimulatedWorker = {
   readonly forgotten: LeasedTask[];
   readonly reported: TaskReport[];
   isPolling: boolean;
+  /** What it gave back last: another may hold it by now. */
+  lastReleased: LeasedTask | undefined;
 };
 
 export const createWorker = (name: string): SimulatedWorker => ({
@@ -30,6 +32,7 @@ export const createWorker = (name: string): SimulatedWorker => ({
   forgotten: [],
   reported: [],
   isPolling: false,
+  lastReleased: undefined,
 });
 
 /** Calls an operation of a server; the answer of one that dies never comes. */
@@ -97,25 +100,29 @@ export class Workers {
   work(server: Server, worker: SimulatedWorker, isHealing: boolean): void {
     const { chance, faults } = this.deps;
     if (!isHealing && faults.happens('duplicate-report')) return this.repeat(server, worker);
-    if (!isHealing && faults.happens('late-report')) return this.reportLate(server, worker);
+    if (!isHealing && faults.happens('late-report')) return this.reportLate(server, worker, undefined);
+    if (!isHealing && worker.lastReleased !== undefined && chance.isBelow(0.4)) {
+      return this.reportLate(server, worker, worker.lastReleased);
+    }
     const task = worker.held[Math.floor(chance.next() * worker.held.length)];
     if (task === undefined) return;
+    if (!isHealing && chance.isBelow(0.15)) return this.heartbeat(server, task);
     if (!isHealing && faults.happens('odd-answer')) return this.misbehave(server, worker, task);
     this.report(server, worker, { ...refOf(task), status: 'COMPLETED', output: counted(task) });
   }
 
   private misbehave(server: Server, worker: SimulatedWorker, task: LeasedTask): void {
     const { chance } = this.deps;
-    const kind = chance.pick(['fail', 'break', 'heartbeat', 'heartbeat', 'release', 'forget', 'log'] as const);
+    const kind = chance.pick(['fail', 'break', 'heartbeat', 'release', 'release', 'forget', 'log'] as const);
     switch (kind) {
       case 'fail':
         return this.report(server, worker, { ...refOf(task), status: 'FAILED', output: {}, reason: 'it broke' });
       case 'break':
         return this.report(server, worker, { ...refOf(task), status: 'FAILED_WITH_TERMINAL_ERROR', output: {} });
       case 'heartbeat':
-        return this.heartbeat(server, chance.isBelow(0.7) ? task : (worker.forgotten.at(-1) ?? task));
+        return this.heartbeat(server, task);
       case 'release':
-        return this.release(server, worker, chance.isBelow(0.7) ? task : (worker.forgotten.at(-1) ?? task));
+        return this.release(server, worker, task);
       case 'forget':
         worker.held = worker.held.filter((held) => held !== task);
         worker.forgotten.push(task);
@@ -146,8 +153,9 @@ export class Workers {
 
   private release(server: Server, worker: SimulatedWorker, task: LeasedTask): void {
     this.deps.intents.release(task.leaseToken);
+    if (worker.held.includes(task)) worker.forgotten.push(task);
+    worker.lastReleased = task;
     worker.held = worker.held.filter((held) => held !== task);
-    worker.forgotten.push(task);
     this.deps.call(
       server,
       'release',
@@ -164,10 +172,16 @@ export class Workers {
     this.report(server, worker, chance.isBelow(0.7) ? report : { ...report, output: { ...report.output, other: true } });
   }
 
-  private reportLate(server: Server, worker: SimulatedWorker): void {
-    if (worker.forgotten.length === 0) return;
-    const task = this.deps.chance.pick(worker.forgotten);
-    this.report(server, worker, { ...refOf(task), status: 'COMPLETED', output: counted(task) });
+  /** With a lease that it let go, or that was given to another since: nothing of this may have any effect. */
+  private reportLate(server: Server, worker: SimulatedWorker, known: LeasedTask | undefined): void {
+    const { chance } = this.deps;
+    const task = known ?? worker.forgotten[Math.floor(chance.next() * worker.forgotten.length)];
+    if (chance.isBelow(0.5)) worker.lastReleased = undefined;
+    if (task === undefined) return;
+    const kind = chance.next();
+    if (kind < 0.25) this.heartbeat(server, task);
+    else if (kind < 0.5) this.release(server, worker, task);
+    else this.report(server, worker, { ...refOf(task), status: 'COMPLETED', output: counted(task) });
   }
 
   private report(server: Server, worker: SimulatedWorker, report: TaskReport): void {

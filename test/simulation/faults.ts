@@ -37,7 +37,7 @@ const RATES: FaultRates = {
   'hint-repeated': 0.2,
   'clock-step': 0.02,
   operator: 0.08,
-  'odd-answer': 0.2,
+  'odd-answer': 0.3,
 };
 
 /** One world in five has none; in the others each kind is there or not, often or seldom. */

@@ -6,7 +6,7 @@ export const PLANTS = {
   'decide-row-do-nothing': 'a pass is asked for with ON CONFLICT DO NOTHING, which takes no lock',
   'read-before-claim': 'what was reported is read from the decide row before the row is claimed',
   'claim-without-delete': 'the decide row is deleted at the end of the pass, not at its beginning',
-  'no-execution-lock': 'the execution rows are read, not locked',
+  'no-execution-lock': 'the execution rows are not locked, nor does a request on a run make a decide row to hold',
   'request-without-row': 'a request on a run makes no decide row to hold before it claims',
   'wake-outside-tx': 'the pass that a report earns is asked for in a transaction of its own',
   'reported-replaced': 'a second report replaces what the decide row tells of the first',

@@ -27,20 +27,18 @@ import type { Limits } from './store/session.ts';
 
 /** A planted mistake: a state that a pass is changing stays where the next pass finds it, whatever becomes of this one. */
 class CacheThatKeeps extends FoldCache {
+  private isWithin = false;
+
   override take(id: ExecutionId): ExecutionState | undefined {
     const state = super.take(id);
-    if (state !== undefined) this.put(state);
+    if (state !== undefined && !this.isWithin) this.put(state);
     return state;
   }
 
-  private isPutting = false;
-
   override put(state: ExecutionState): void {
-    if (this.isPutting) return;
-    this.isPutting = true;
-    super.take(state.executionId);
-    this.isPutting = false;
+    this.isWithin = true;
     super.put(state);
+    this.isWithin = false;
   }
 }
 

@@ -331,13 +331,35 @@ export class World {
 
   private doUsual(server: Server): void {
     const { chance } = this;
-    const kind = chance.next();
     const worker = chance.pick(this.workers);
-    if (kind < 0.25 && !worker.isPolling) return this.clients.poll(server, worker);
-    if (kind < 0.55) return this.clients.work(server, worker, this.isHealing);
+    if (worker.held.length > 0 && chance.isBelow(0.5)) return this.clients.work(server, worker, this.isHealing);
     const hint = this.hinted.pop();
     if (hint !== undefined && !hint.server.process.isDead) return this.turn(hint.server, hint.loop);
-    this.turn(server, chance.pick(LOOPS));
+    // Mostly what has something to do, now and then what has not.
+    const due = chance.isBelow(0.85) ? this.whatIsDue() : [];
+    const next = due.length > 0 ? chance.pick(due) : chance.pick([...LOOPS, 'poll', 'work']);
+    if (next === 'poll') {
+      if (!worker.isPolling) this.clients.poll(server, worker);
+    } else if (next === 'work') this.clients.work(server, worker, this.isHealing);
+    else this.turn(server, next);
+  }
+
+  /** Loops and polls that would find something now. */
+  private whatIsDue(): readonly string[] {
+    const { decideQueue, timers, taskQueue, outbox } = this.database.tables;
+    const now = this.database.now();
+    const due: string[] = [];
+    for (const row of decideQueue.committed()) if (row.dueAt <= now) due.push('evaluate');
+    for (const row of timers.committed()) if (row.fireAt <= now) due.push('deadlines');
+    for (const row of outbox.committed()) if (row.availableAt <= now) due.push('relay-outbox');
+    for (const row of taskQueue.committed()) {
+      if (row.outcome !== undefined) continue;
+      if ((row.leaseExpiresAt ?? Number.POSITIVE_INFINITY) <= now) due.push('deadlines');
+      if (row.leaseToken !== undefined || row.visibleAt > now) continue;
+      if (row.task.family === 'system') due.push('system-tasks');
+      if (row.task.family === 'worker') due.push('poll');
+    }
+    return due;
   }
 
   /** One turn of a loop of this server, unless one is under way. */
@@ -388,6 +410,10 @@ export class World {
     const ids = this.runIds;
     if (ids.length === 0) return;
     const { chance } = this;
+    const failed = [...this.database.tables.executions.committed()].filter((row) => row.status === 'FAILED');
+    if (failed.length > 0 && ids.length <= RUNS_MAX && chance.isBelow(0.3)) {
+      return this.ask(server, chance.pick(failed).executionId, 'retry');
+    }
     const id = chance.pick(ids);
     const kind = chance.pick(['pause', 'resume', 'resume', 'terminate', 'retry', 'retry', 'signal', 'decide'] as const);
     // Every retry of a failing run may start a failure workflow more.
@@ -397,7 +423,8 @@ export class World {
 
   private ask(server: Server, id: ExecutionId, kind: 'pause' | 'resume' | 'terminate' | 'retry' | 'signal' | 'decide'): void {
     const { executions } = server.useCases;
-    const ref = this.waitOf(id);
+    const isEarly = kind === 'signal' && !this.isHealing && this.chance.isBelow(0.4);
+    const ref = isEarly ? this.anyWait() : this.waitOf(id);
     const work = (): Promise<unknown> => {
       if (kind === 'signal') return executions.signal(NAMESPACE, id, { ...ref, status: 'COMPLETED', output: {} }, 'operator');
       if (kind === 'decide') return executions.decide(NAMESPACE, id);
@@ -416,6 +443,12 @@ export class World {
       if (event.taskType === 'WAIT' && event.fireAt === undefined) return { ref: keyOf(event) };
     }
     return {};
+  }
+
+  /** A wait that some program has, open or not: a signal may come before it. */
+  private anyWait(): { ref?: string } {
+    const refs = JSON.stringify(this.workflows.map(({ document }) => document)).match(/"wait\d+"/g) ?? [];
+    return refs.length === 0 ? {} : { ref: this.chance.pick(refs).slice(1, -1) };
   }
 
   /** The trouble is over: everybody does what is to be done, and everything must come to its end. */

@@ -16,7 +16,7 @@ import type { Limits, Tx } from './session.ts';
 import type { Statement } from './statement.ts';
 import { deadlineMethods } from './statements/deadlines.ts';
 import { decideQueueMethods } from './statements/decide-queue.ts';
-import { hasLimits, isFree, leaseAll, leaseMethods, leaseNext } from './statements/leases.ts';
+import { hasLimits, isFree, leaseMethods, leaseNext } from './statements/leases.ts';
 import { eventMethods, executionMethods } from './statements/log-and-runs.ts';
 import { headsOf, isHead, outboxMethods } from './statements/outbox.ts';
 import { reportMethods, settleReports, wakeLater } from './statements/reports.ts';
@@ -272,7 +272,6 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
       } catch (error) {
         throw translate(error);
       }
-      if (options.plant === 'limit-without-lock') return leaseAll(session, request);
       return transaction(options, (tx) => tx.leaseTasks(request));
     },
     settleTasks: (namespace, reports) => settleAlone(options, namespace, reports),

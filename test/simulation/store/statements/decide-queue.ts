@@ -148,7 +148,8 @@ export const decideQueueMethods = (session: Tx): Pick<
   },
   requestEvaluations: async (executionIds) => {
     if (executionIds.length === 0) return;
-    if (session.plant === 'request-without-row' && session.isFresh) return;
+    const isUnheld = session.plant === 'request-without-row' || session.plant === 'no-execution-lock';
+    if (isUnheld && session.isFresh) return;
     await requestPasses(session, executionIds);
   },
   parkEvaluation: async ({ executionId, attempts, retryAfterMs, reason }) => {
