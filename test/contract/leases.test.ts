@@ -184,6 +184,18 @@ describe.each(harnesses)('leasing over $name', (harness) => {
     expect((await inTx(open().engine, (tx) => tx.fireTimers(10))).evaluated).toEqual([held.executionId]);
   });
 
+  it('does not arm start-to-close again when the attempt is leased again after that deadline has passed', async () => {
+    const held = await givenLeasedTask(open(), { startToCloseMs: 4_000, alertOnly: true });
+    await open().advance(4_001);
+    const { underLock } = await inTx(open().engine, (tx) => tx.fireTimers(10));
+    await inTx(open().engine, (tx) => tx.dropTimers(underLock));
+    await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [held]));
+    await leaseOne(open());
+    await open().advance(4_001);
+    expect(underLock).toHaveLength(1);
+    expect((await inTx(open().engine, (tx) => tx.fireTimers(10))).underLock).toEqual([]);
+  });
+
   it('drops schedule-to-start at the first lease', async () => {
     const executionId = await givenExecution(open());
     const task = await givenTask(open(), executionId);

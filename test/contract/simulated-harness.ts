@@ -34,7 +34,13 @@ const openStores = () => {
   const chance = new Chance(1);
   // Of two statements one is later, as with a real clock.
   const scheduler = new OpenScheduler(chance, () => database.advance(STATEMENT_MS));
-  const database: Database = new Database({ scheduler, chance, hooks: QUIET, rowPointShare: 0, startAt: FAKE_CLOCK_START });
+  const database: Database = new Database({
+    scheduler,
+    chance,
+    hooks: QUIET,
+    rowPointShare: 0,
+    startAt: FAKE_CLOCK_START,
+  });
   const clock = { now: () => Math.floor(database.now()) as ReturnType<ReturnType<typeof createFakeClock>['now']> };
   const { definitions, limits } = createDefinitions(clock);
   const options = { database, process: createProcess('contract'), pool: new Pool(CONNECTIONS), definitions, limits };

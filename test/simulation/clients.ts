@@ -169,7 +169,11 @@ export class Workers {
     const { chance } = this.deps;
     if (worker.reported.length === 0) return;
     const report = chance.pick(worker.reported);
-    this.report(server, worker, chance.isBelow(0.7) ? report : { ...report, output: { ...report.output, other: true } });
+    this.report(
+      server,
+      worker,
+      chance.isBelow(0.7) ? report : { ...report, output: { ...report.output, other: true } },
+    );
   }
 
   /** With a lease that it let go, or that was given to another since: nothing of this may have any effect. */
@@ -224,7 +228,8 @@ export class Starts {
     this.acknowledged.add(id);
     if (key === undefined) return;
     const before = this.byKey.get(key);
-    if (before !== undefined && before !== id) this.violations.add('14', `the key ${key} led to ${before} and to ${id}`);
+    if (before !== undefined && before !== id)
+      this.violations.add('14', `the key ${key} led to ${before} and to ${id}`);
     this.byKey.set(key, id);
   }
 }

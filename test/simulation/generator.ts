@@ -27,6 +27,8 @@ export type Config = Readonly<{
   limit: number;
   /** Whether failing runs start another. */
   hasFailureWorkflow: boolean;
+  /** Whether messages wait for long. */
+  isRelaySlow: boolean;
   faults: FaultRates;
 }>;
 
@@ -44,6 +46,7 @@ export const drawConfig = (seed: number, steps: number, chance: Chance): Config 
   foldCacheBytes: chance.pick([0, 12_000, 1_000_000, 1_000_000]),
   limit: chance.pick([0, 0, 1, 2]),
   hasFailureWorkflow: chance.isBelow(0.4),
+  isRelaySlow: chance.isBelow(0.3),
   faults: drawRates(chance),
 });
 
@@ -60,8 +63,8 @@ export type Workflow = Readonly<{
 }>;
 
 const DEPTH = 2;
-const CALM = programs(false, DEPTH);
-const WILD = programs(true, DEPTH);
+const CALM = programs(false, false, DEPTH);
+const WILD = programs(true, true, DEPTH);
 const DRAWS_MAX = 50;
 
 const drawProgram = (config: Config, chance: Chance): Program => {
@@ -88,9 +91,16 @@ const outfit = (value: JsonValue, chance: Chance): JsonValue => {
   if (Array.isArray(value)) return value.map((item) => outfit(item, chance));
   if (!isJsonObject(value)) return value;
   const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, outfit(item, chance)]));
-  if (inner.type === 'SIMPLE') return { ...inner, name: chance.pick(QUEUES), ...policyOf(chance) };
+  if (inner.type === 'SIMPLE') {
+    const undoneBy = typeof inner.compensateWith === 'string' ? { compensateWith: QUEUES[0] } : {};
+    return { ...inner, ...undoneBy, name: chance.pick(QUEUES), ...policyOf(chance) };
+  }
   if (inner.type === 'NOOP' && chance.isBelow(0.5)) {
-    return { ...inner, type: 'INLINE', inputParameters: { evaluatorType: 'value-param', expression: 'value', value: 7 } };
+    return {
+      ...inner,
+      type: 'INLINE',
+      inputParameters: { evaluatorType: 'value-param', expression: 'value', value: 7 },
+    };
   }
   return inner;
 };
@@ -122,6 +132,6 @@ export const failureWorkflow = (): Workflow => {
     name: FAILURE_WORKFLOW,
     document: { name: FAILURE_WORKFLOW, version: 1, tasks: [task], outputParameters: { tell: `\${tell.output.n}` } },
     input: {},
-    expected: { completed: ['tell'], counts: new Map([['tell', 1]]) },
+    expected: { completed: ['tell'], undoable: new Map(), counts: new Map([['tell', 1]]) },
   };
 };

@@ -42,7 +42,8 @@ const plantOf = (name: string | undefined): Plant | undefined => {
 
 const sayFailure = ({ config, violations, steps }: WorldResult): void => {
   say(`seed ${config.seed} broke a promise after ${steps} steps:`);
-  for (const { invariant, step, text } of violations.slice(0, 5)) say(`  invariant ${invariant} at step ${step}: ${text}`);
+  for (const { invariant, step, text } of violations.slice(0, 5))
+    say(`  invariant ${invariant} at step ${step}: ${text}`);
   say(`  ${JSON.stringify(config)}`);
 };
 

@@ -18,6 +18,7 @@ export const PLANTS = {
   'expiry-unchecked': 'an expired lease is not looked at again once its row is locked',
   'expired-forever': 'an expired lease is ignored',
   'lease-without-lock': 'a poll does not lock the tasks that it picks',
+  'armed-again': 'each lease tries to arm the timer of its attempt, not the first alone',
   'limit-without-lock': 'leased tasks are counted without the advisory lock on their name',
   'timer-boundary': 'a timer that is due at this very millisecond is dropped and not fired',
   'timer-overwrites': 'a deadline ends an attempt that has an outcome',
@@ -26,7 +27,6 @@ export const PLANTS = {
   'retry-identity': 'a retry has the identity of the attempt before',
   'key-by-look': 'an idempotency key is looked for and then written, without its unique index',
   'delivered-before-sent': 'a message is marked delivered when it is claimed',
-  'outbox-overtakes': 'a message does not wait for those before it',
   'cache-after-rollback': 'the folded state of a pass that rolled back stays in the cache',
   'half-commit': 'a transaction that throws commits what it has done so far',
 } as const;

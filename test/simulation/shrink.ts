@@ -5,8 +5,8 @@ import type { Plant } from './plants.ts';
 import type { WorldResult } from './world.ts';
 
 /** Other seeds are tried for a smaller world, since what is left out changes all that is drawn after it. */
-const SEEDS_PER_CANDIDATE = 12;
-const WORLDS_MAX = 1_500;
+const SEEDS_PER_CANDIDATE = 60;
+const WORLDS_MAX = 5_000;
 
 const smallerThan = (config: Config, brokenAt: number): readonly Partial<Config>[] => {
   const calmer = FAULTS.filter((fault) => config.faults[fault] > 0).map((fault) => ({

@@ -1,5 +1,5 @@
-import { keyOf } from '../../src/domain/execution/task-key.ts';
 import { isClosedExecution } from '../../src/domain/execution/statuses.ts';
+import { keyOf } from '../../src/domain/execution/task-key.ts';
 import type { ExecutionId, Instant } from '../../src/domain/kernel/brand.ts';
 import { Chance } from '../support/chance.ts';
 import { createFakeIds } from '../support/fake-ids.ts';
@@ -110,7 +110,15 @@ export class World {
     }
     const { config, coverage, sometimes, trace } = this;
     const { found } = this.violations;
-    return { config, steps: this.scheduler.steps, violations: found, coverage, fired: this.faults.fired, sometimes, trace };
+    return {
+      config,
+      steps: this.scheduler.steps,
+      violations: found,
+      coverage,
+      fired: this.faults.fired,
+      sometimes,
+      trace,
+    };
   }
 
   private get isWell(): boolean {
@@ -166,13 +174,13 @@ export class World {
 
   private problem(message: string, error: unknown): void {
     if (message.startsWith('a stuck execution')) this.violations.add('21', message);
-    else this.failed(message, error);
+    else this.failed(message.startsWith('a loop') ? 'loop' : 'pass', error);
   }
 
   /** A server may be out of reach of its database. Anything else that is thrown is a defect. */
   private failed(what: string, error: unknown): void {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'UNAVAILABLE') this.sometimes.add(`${what.split(' ')[0]} failed`);
+    if (code === 'UNAVAILABLE') this.sometimes.add(`${what} failed`);
     else this.violations.add('defect', `${what}: ${error instanceof Error ? error.stack : String(error)}`);
   }
 
@@ -309,7 +317,8 @@ export class World {
     const kind = chance.next();
     const now = this.database.now();
     let until = now + chance.pick([1, 1, 50, 1_000]);
-    if (kind < 0.5 && due.length > 0) until = (due[Math.floor(chance.next() ** 2 * due.length)] ?? now) + chance.pick([-1, 0, 0, 1]);
+    if (kind < 0.5 && due.length > 0)
+      until = (due[Math.floor(chance.next() ** 2 * due.length)] ?? now) + chance.pick([-1, 0, 0, 1]);
     if (kind > 0.99) until = now + HOUR_MS;
     this.goTo(until);
   }
@@ -334,10 +343,11 @@ export class World {
     const worker = chance.pick(this.workers);
     if (worker.held.length > 0 && chance.isBelow(0.5)) return this.clients.work(server, worker, this.isHealing);
     const hint = this.hinted.pop();
-    if (hint !== undefined && !hint.server.process.isDead) return this.turn(hint.server, hint.loop);
+    const isWanted = hint !== undefined && !(this.config.isRelaySlow && hint.loop === 'relay-outbox');
+    if (isWanted && !hint.server.process.isDead) return this.turn(hint.server, hint.loop);
     // Mostly what has something to do, now and then what has not.
     const due = chance.isBelow(0.85) ? this.whatIsDue() : [];
-    const next = due.length > 0 ? chance.pick(due) : chance.pick([...LOOPS, 'poll', 'work']);
+    const next = due.length > 0 ? chance.pick(due) : chance.pick(this.config.isRelaySlow ? OTHERS : ANYTHING);
     if (next === 'poll') {
       if (!worker.isPolling) this.clients.poll(server, worker);
     } else if (next === 'work') this.clients.work(server, worker, this.isHealing);
@@ -346,12 +356,14 @@ export class World {
 
   /** Loops and polls that would find something now. */
   private whatIsDue(): readonly string[] {
+    const { chance } = this;
     const { decideQueue, timers, taskQueue, outbox } = this.database.tables;
     const now = this.database.now();
     const due: string[] = [];
     for (const row of decideQueue.committed()) if (row.dueAt <= now) due.push('evaluate');
     for (const row of timers.committed()) if (row.fireAt <= now) due.push('deadlines');
-    for (const row of outbox.committed()) if (row.availableAt <= now) due.push('relay-outbox');
+    const relays = !this.config.isRelaySlow || chance.isBelow(0.05);
+    for (const row of outbox.committed()) if (relays && row.availableAt <= now) due.push('relay-outbox');
     for (const row of taskQueue.committed()) {
       if (row.outcome !== undefined) continue;
       if ((row.leaseExpiresAt ?? Number.POSITIVE_INFINITY) <= now) due.push('deadlines');
@@ -384,7 +396,8 @@ export class World {
     const key = chance.isBelow(0.5) ? `key-${Math.floor(chance.next() * 3)}-${workflow.name}` : undefined;
     // Two at once under one key, now and then, through two servers.
     const count = key !== undefined && chance.isBelow(0.5) ? 2 : 1;
-    for (let each = 0; each < count; each += 1) this.startOnce(each === 0 ? server : chance.pick(this.servers), workflow, key);
+    for (let each = 0; each < count; each += 1)
+      this.startOnce(each === 0 ? server : chance.pick(this.servers), workflow, key);
     this.started += 1;
   }
 
@@ -393,10 +406,12 @@ export class World {
     this.call(
       server,
       'start',
-      () => server.useCases.executions.start(NAMESPACE, key === undefined ? request : { ...request, idempotencyKey: key }),
+      () =>
+        server.useCases.executions.start(NAMESPACE, key === undefined ? request : { ...request, idempotencyKey: key }),
       (answer) => {
         if (answer.ok) this.starts.answered(key, answer.value.executionId);
-        else if (answer.error.code !== 'UNAVAILABLE') this.violations.add('13', `a start was refused: ${answer.error.message}`);
+        else if (answer.error.code !== 'UNAVAILABLE')
+          this.violations.add('13', `a start was refused: ${answer.error.message}`);
       },
     );
   }
@@ -421,12 +436,17 @@ export class World {
     this.ask(server, id, kind);
   }
 
-  private ask(server: Server, id: ExecutionId, kind: 'pause' | 'resume' | 'terminate' | 'retry' | 'signal' | 'decide'): void {
+  private ask(
+    server: Server,
+    id: ExecutionId,
+    kind: 'pause' | 'resume' | 'terminate' | 'retry' | 'signal' | 'decide',
+  ): void {
     const { executions } = server.useCases;
     const isEarly = kind === 'signal' && !this.isHealing && this.chance.isBelow(0.4);
     const ref = isEarly ? this.anyWait() : this.waitOf(id);
     const work = (): Promise<unknown> => {
-      if (kind === 'signal') return executions.signal(NAMESPACE, id, { ...ref, status: 'COMPLETED', output: {} }, 'operator');
+      if (kind === 'signal')
+        return executions.signal(NAMESPACE, id, { ...ref, status: 'COMPLETED', output: {} }, 'operator');
       if (kind === 'decide') return executions.decide(NAMESPACE, id);
       return executions[kind](NAMESPACE, id, 'operator');
     };
@@ -463,7 +483,8 @@ export class World {
       if (this.flights === 0 && this.scheduler.waiting === 0 && this.isOver) break;
     }
     if (!this.isWell) return;
-    if (!this.isOver) this.violations.add('21', `after ${HEALING_STEPS_MAX} steps there is still work: ${this.leftovers()}`);
+    if (!this.isOver)
+      this.violations.add('21', `after ${HEALING_STEPS_MAX} steps there is still work: ${this.leftovers()}`);
     else this.checkEnd();
   }
 
@@ -473,6 +494,7 @@ export class World {
       violations: this.violations,
       watches: this.watches,
       workflows: this.workflows,
+      hasFailureWorkflow: this.config.hasFailureWorkflow,
       settled: this.clients.settled,
       acknowledged: this.starts.acknowledged,
     });
@@ -493,7 +515,9 @@ export class World {
 
   private leftovers(): string {
     const { decideQueue, taskQueue, timers, outbox, executions } = this.database.tables;
-    const counts = [decideQueue, taskQueue, timers, outbox].map((table) => `${table.name} ${[...table.committed()].length}`);
+    const counts = [decideQueue, taskQueue, timers, outbox].map(
+      (table) => `${table.name} ${[...table.committed()].length}`,
+    );
     const runs = [...executions.committed()].filter((row) => !this.hasEnded(row));
     return [...counts, ...runs.map((row) => `${row.executionId} ${row.status} ${row.reason ?? ''}`)].join(', ');
   }
@@ -544,7 +568,20 @@ export class World {
   }
 }
 
-const LOOPS = ['evaluate', 'evaluate', 'evaluate', 'deadlines', 'deadlines', 'relay-outbox', 'system-tasks', 'sweep-stuck', 'evaluate-overflow'] as const;
+const LOOPS = [
+  'evaluate',
+  'evaluate',
+  'evaluate',
+  'deadlines',
+  'deadlines',
+  'relay-outbox',
+  'system-tasks',
+  'sweep-stuck',
+  'evaluate-overflow',
+] as const;
+
+const ANYTHING: readonly string[] = [...LOOPS, 'poll', 'work'];
+const OTHERS: readonly string[] = ANYTHING.filter((name) => name !== 'relay-outbox');
 
 const LOOP_OF_TOPIC: Readonly<Record<string, string>> = {
   evaluations: 'evaluate',
@@ -552,4 +589,3 @@ const LOOP_OF_TOPIC: Readonly<Record<string, string>> = {
   outbox: 'relay-outbox',
   system: 'system-tasks',
 };
-

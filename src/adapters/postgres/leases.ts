@@ -69,7 +69,7 @@ const nextTasks = (queues: readonly string[], count: number, scope: Fragment): F
   select t.*
   from unnest(${sql.array(queues, 'text')}) as wanted (queue)
   cross join lateral (
-    select q.ctid as place, q.task_name
+    select q.ctid as place, q.task_name, q.started_at is null as is_first
     from task_queue q
     where q.queue = wanted.queue and q.lease_token is null and q.outcome is null
       and q.visible_at <= (select clock_timestamp())
@@ -81,8 +81,9 @@ const nextTasks = (queues: readonly string[], count: number, scope: Fragment): F
   limit ${count}::bigint`;
 
 /**
- * Leases the rows of the table `numbered` (place, number), which this statement has locked: so their places hold. The time
+ * Leases the rows of the table `numbered` (place, is_first, number), which this statement has locked: so their places hold. The time
  * of the attempt with its worker starts with its first lease; the clock is the database's, at the moment of the lease.
+ * A later lease does not even try to arm the timer: it would wait for a pass that drops it, which may wait for our rows.
  */
 const leaseNumbered = ({ workerId, leaseMs }: LeaseRequest, tokens: readonly LeaseToken[]): Fragment => sql.fragment`
   leased as (
@@ -96,12 +97,12 @@ const leaseNumbered = ({ workerId, leaseMs }: LeaseRequest, tokens: readonly Lea
     where t.ctid = numbered.place
     returning t.workflow_id, t.scheduled_seq, t.namespace, t.ref, t.iteration, t.attempt, t.task_type, t.task_name,
       t.queue, t.priority, t.input, t.lease_token, t.lease_expires_at, t.scheduled_at, t.started_at, t.worker_id,
-      t.start_to_close_ms, t.alert_only, numbered.number
+      t.start_to_close_ms, t.alert_only, numbered.is_first, numbered.number
   ), armed as (
     insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
     select workflow_id, ref, iteration, attempt, 'START_TO_CLOSE', namespace,
       started_at + start_to_close_ms * interval '1 millisecond', alert_only
-    from leased where start_to_close_ms > 0
+    from leased where start_to_close_ms > 0 and is_first
     on conflict do nothing
   )
   select workflow_id as execution_id, scheduled_seq, namespace, ref, iteration, attempt, task_type, task_name, queue,
@@ -122,7 +123,7 @@ const leaseNext = async (session: Session, request: LeaseRequest): Promise<reado
   const rows = await session.rows((namespace === undefined ? leaseSystem : leaseUnlimited)`
     with picked as (${nextTasks(queues, count, scope)}
     ), numbered as (
-      select place, row_number() over () as number from picked
+      select place, is_first, row_number() over () as number from picked
     ), ${leaseNumbered(request, request.tokens.slice(0, count))}`);
   return rows.map(leasedTask);
 };
@@ -153,12 +154,13 @@ const leaseRound = async (
   const rows = await session.rows(leaseLimited`
     with picked as (${nextTasks(queuesWithRoom(request.queues, room), tokens.length, scope)}
     ), ordered as (
-      select place, task_name, row_number() over () as number from picked
+      select place, task_name, is_first, row_number() over () as number from picked
     ), ranked as (
-      select place, task_name, number, row_number() over (partition by task_name order by number) as number_in_name
+      select place, task_name, is_first, number,
+        row_number() over (partition by task_name order by number) as number_in_name
       from ordered
     ), numbered as (
-      select place, row_number() over (order by number) as number
+      select place, is_first, row_number() over (order by number) as number
       from ranked left join unnest(${names}, ${free}) as room (name, free) on room.name = ranked.task_name
       where room.free is null or number_in_name <= room.free
     ), ${leaseNumbered(request, tokens)}`);

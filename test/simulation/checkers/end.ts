@@ -4,7 +4,7 @@ import { keyOf } from '../../../src/domain/execution/task-key.ts';
 import { type ExecutionId, parseTaskId } from '../../../src/domain/kernel/brand.ts';
 import { canonicalJson } from '../../../src/domain/kernel/canonical-json.ts';
 import type { TaskReport } from '../../../src/ports/engine-store.ts';
-import type { Workflow } from '../generator.ts';
+import { FAILURE_WORKFLOW, type Workflow } from '../generator.ts';
 import type { Database } from '../store/database.ts';
 import { closedKey, type ExecutionRecord, queueKey } from '../store/rows.ts';
 import type { RunWatch } from './run-watch.ts';
@@ -15,6 +15,7 @@ export type End = Readonly<{
   violations: Violations;
   watches: ReadonlyMap<string, RunWatch>;
   workflows: readonly Workflow[];
+  hasFailureWorkflow: boolean;
   settled: ReadonlyMap<string, Readonly<{ report: TaskReport }>>;
   acknowledged: ReadonlySet<ExecutionId>;
 }>;
@@ -51,38 +52,46 @@ const logOf = (database: Database, id: ExecutionId) =>
     .sort((a, b) => a.seq - b.seq);
 
 /** 2, 21: what the definition says has been done, no more and no less, found without any of the engine's code. */
-const checkRun = ({ database, violations, workflows }: End, row: ExecutionRecord): void => {
+const checkRun = (end: End, row: ExecutionRecord): void => {
+  const { database, violations, workflows } = end;
   const log = logOf(database, row.executionId);
   const view = projectView(row.executionId, log);
   const broken = (invariant: string, text: string) => violations.add(invariant, `${row.executionId} ${text}`);
   if (view.status !== row.status) broken('2', `is ${row.status} in its row and ${view.status} in its view`);
-  checkMessages(database, violations, row, log.map(({ event }) => event));
+  checkMessages(
+    end,
+    row,
+    log.map(({ event }) => event),
+  );
   const expected = workflows.find(({ name }) => name === row.name)?.expected;
   if (expected === undefined) return;
   const completed = view.tasks.filter((task) => task.status === 'COMPLETED').map(keyOf);
   const [found, wanted] = [completed.sort().join(' '), [...expected.completed].sort().join(' ')];
   if (found !== wanted) broken('21', `completed ${found} and not ${wanted}`);
   const output = canonicalJson(Object.fromEntries(expected.counts));
-  if (canonicalJson(row.output ?? null) !== output) broken('21', `put out ${canonicalJson(row.output ?? null)}, not ${output}`);
+  if (canonicalJson(row.output ?? null) !== output)
+    broken('21', `put out ${canonicalJson(row.output ?? null)}, not ${output}`);
 };
 
-/** 11: every failure has had its failure workflow. */
+const failedOf = (database: Database, id: ExecutionId): ExecutionId | undefined => {
+  const first = database.tables.events.find(queueKey(id, 1))?.committed?.event;
+  return first?.type === 'ExecutionStarted' ? first.failedExecutionId : undefined;
+};
+
+/** 11: every failure has had its failure workflow, once. */
 const checkMessages = (
-  database: Database,
-  violations: Violations,
-  row: ExecutionRecord,
+  { database, violations, hasFailureWorkflow }: End,
+  { executionId, name }: ExecutionRecord,
   events: readonly WorkflowEvent[],
 ): void => {
-  const [started] = events;
-  const isFollower = started?.type === 'ExecutionStarted' && started.failedExecutionId !== undefined;
+  if (name === FAILURE_WORKFLOW || !hasFailureWorkflow) return;
   const failures = events.filter(
     (event) => event.type === 'ExecutionClosed' && (event.status === 'FAILED' || event.status === 'TIMED_OUT'),
   );
-  const prefix = `${row.executionId}/failure/`;
-  const followers = [...database.tables.executions.committed()].filter((each) => each.idempotencyKey?.startsWith(prefix));
-  const hasFollowers = row.name.startsWith('program') && !isFollower && followers.length > 0;
-  if (hasFollowers && followers.length !== failures.length) {
-    violations.add('11', `${row.executionId} failed ${failures.length} times and ${followers.length} runs know of it`);
+  const runs = [...database.tables.executions.committed()];
+  const followers = runs.filter((each) => failedOf(database, each.executionId) === executionId);
+  if (followers.length !== failures.length) {
+    violations.add('11', `${executionId} failed ${failures.length} times and ${followers.length} runs know of it`);
   }
 };
 
@@ -104,4 +113,3 @@ const checkReport = ({ database, violations }: End, report: TaskReport): void =>
     violations.add('6', `the accepted report ${JSON.stringify(report)} is not the fact ${JSON.stringify(closing)}`);
   }
 };
-

@@ -45,12 +45,7 @@ export class LeaseWatch {
   private readonly limits: ReadonlyMap<string, number>;
   private readonly tokens = new Set<LeaseToken>();
 
-  constructor(
-    database: Database,
-    intents: Intents,
-    violations: Violations,
-    limits: ReadonlyMap<string, number>,
-  ) {
+  constructor(database: Database, intents: Intents, violations: Violations, limits: ReadonlyMap<string, number>) {
     this.database = database;
     this.intents = intents;
     this.violations = violations;

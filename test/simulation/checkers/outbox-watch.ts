@@ -1,3 +1,5 @@
+import { runStartedBy } from '../../../src/application/start-in-transaction.ts';
+import type { Instant } from '../../../src/domain/kernel/brand.ts';
 import type { Database } from '../store/database.ts';
 import type { OutboxRow } from '../store/rows.ts';
 import type { Violations } from './violation.ts';
@@ -18,9 +20,10 @@ export class OutboxWatch {
     if (isTaken && before.availableAt !== after.availableAt) this.checkOrder(after);
   }
 
-  private checkEffect({ topic, dedupKey }: OutboxRow): void {
+  private checkEffect({ topic, dedupKey, executionId, payload }: OutboxRow): void {
     if (topic !== 'start-failure-workflow') return;
-    for (const row of this.database.tables.executions.committed()) if (row.idempotencyKey === dedupKey) return;
+    const started = runStartedBy(payload.at as Instant, executionId, dedupKey);
+    if (this.database.tables.executions.find(started)?.committed !== undefined) return;
     this.violations.add('11', `the message ${dedupKey} is gone and had no effect`);
   }
 

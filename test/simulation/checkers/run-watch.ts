@@ -21,6 +21,8 @@ export class RunWatch {
   private readonly attempts = new Map<string, number>();
   private readonly closedOperators = new Set<string>();
   private readonly completed = new Set<string>();
+  /** Refs for which a signal came early: their waits may end before their time. */
+  private readonly signalled = new Set<string>();
   private readonly database: Database;
   private readonly violations: Violations;
   private readonly coverage: Coverage;
@@ -67,6 +69,10 @@ export class RunWatch {
         this.status = 'RUNNING';
         this.closedOperators.clear();
         return;
+      case 'CompensationStarted':
+        // What is open is canceled by it, as by an end.
+        this.open.clear();
+        return;
       case 'ExecutionPaused':
         this.status = 'PAUSED';
         return;
@@ -83,6 +89,9 @@ export class RunWatch {
         return;
       case 'TaskClosed':
         this.takeClosed(event);
+        return;
+      case 'SignalBuffered':
+        this.signalled.add(event.ref);
         return;
       case 'OperatorClosed':
         if (this.closedOperators.has(keyOf(event))) this.broken('16', `${keyOf(event)} closed twice`);
@@ -114,8 +123,10 @@ export class RunWatch {
     if (open === undefined) return this.broken('6', `${key} was closed and not open`);
     this.open.delete(key);
     const { fireAt } = open.event;
-    const isByClock = fireAt !== undefined && event.workerId === undefined && event.status === 'COMPLETED';
-    if (isByClock && event.at < fireAt) this.broken('10', `${key} fired ${fireAt - event.at} ms early`);
+    const isBySignal = this.signalled.has(event.ref.replace(/(__\d+)+$/, ''));
+    const isByClock = event.workerId === undefined && event.status === 'COMPLETED' && !isBySignal;
+    if (isByClock && fireAt !== undefined && event.at < fireAt)
+      this.broken('10', `${key} fired ${fireAt - event.at} ms early`);
     if (event.status !== 'COMPLETED') return;
     if (this.completed.has(keyOf(event))) this.broken('6', `${keyOf(event)} was completed twice`);
     this.completed.add(keyOf(event));
@@ -137,13 +148,17 @@ export class RunWatch {
     const rows = taskQueue.committedOf(this.executionId);
     if (rows.length !== this.open.size) {
       const found = rows.map((row) => attemptKey(row.task)).sort();
-      this.broken(rows.length > 0 && this.open.size === 0 ? '8' : '2', `open are ${[...this.open.keys()]}, queued ${found}`);
+      this.broken(
+        rows.length > 0 && this.open.size === 0 ? '8' : '2',
+        `open are ${[...this.open.keys()]}, queued ${found}`,
+      );
     }
     const told = new Set(decideQueue.find(this.executionId)?.committed?.reported);
     for (const row of rows) {
       const key = attemptKey(row.task);
       if (this.open.get(key)?.seq !== row.seq) this.broken('2', `${key} is queued and not open`);
-      if (row.outcome !== undefined && !told.has(row.seq)) this.broken('21', `${key} has an outcome that nobody will read`);
+      if (row.outcome !== undefined && !told.has(row.seq))
+        this.broken('21', `${key} has an outcome that nobody will read`);
       if (closedTasks.find(closedKey(this.executionId, row.task))?.committed !== undefined) {
         this.broken('2', `${key} is open and on record as closed`);
       }
@@ -158,7 +173,8 @@ export class RunWatch {
     for (const timer of timers.committedOf(this.executionId)) {
       const key = attemptKey(timer);
       if (isOver) this.broken('8', `has a timer ${key} ${timer.purpose} and is ${this.status}`);
-      else if (timer.purpose !== 'EXECUTION' && !this.open.has(key)) this.broken('10', `the timer of ${key} is an orphan`);
+      else if (timer.purpose !== 'EXECUTION' && !this.open.has(key))
+        this.broken('10', `the timer of ${key} is an orphan`);
       if (timer.purpose === 'WAIT') armed.add(key);
     }
     for (const [key, { seq, event }] of this.open) {

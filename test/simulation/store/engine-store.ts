@@ -1,4 +1,5 @@
 import type { ExecutionId, Instant, Namespace } from '../../../src/domain/kernel/brand.ts';
+import type { DefinitionStore } from '../../../src/ports/definition-store.ts';
 import type {
   DefinitionReads,
   EngineStore,
@@ -21,6 +22,7 @@ import { eventMethods, executionMethods } from './statements/log-and-runs.ts';
 import { headsOf, isHead, outboxMethods } from './statements/outbox.ts';
 import { reportMethods, settleReports, wakeLater } from './statements/reports.ts';
 import { taskMethods } from './statements/tasks.ts';
+import { waitingMethods } from './statements/waiting.ts';
 import type { Transaction } from './transaction.ts';
 
 const ATTEMPTS_MAX = 6;
@@ -50,7 +52,7 @@ export type SimulatedStoreOptions = Readonly<{
   database: Database;
   process: Process;
   pool: Pool;
-  definitions: DefinitionReads;
+  definitions: DefinitionReads & Pick<DefinitionStore, 'putBundle'>;
   limits: Limits;
   plant?: Plant;
 }>;
@@ -117,8 +119,11 @@ const engineTx = (session: Tx): EngineTx => ({
   ...reportMethods(session),
   ...deadlineMethods(session),
   ...outboxMethods(session),
-  findTasks: (namespace, names) =>
-    session.run('find-tasks', () => session.definitions.findTasks(namespace, names)),
+  ...waitingMethods(session),
+  findWorkflow: (namespace, name, version) =>
+    session.run('find-workflow', () => session.definitions.findWorkflow(namespace, name, version)),
+  putBundle: (hash, bundle) => session.run('put-bundle', () => session.definitions.putBundle(hash, bundle)),
+  findTasks: (namespace, names) => session.run('find-tasks', () => session.definitions.findTasks(namespace, names)),
   findBundles: (hashes) => session.run('find-bundles', () => session.definitions.findBundles(hashes)),
 });
 
@@ -134,10 +139,7 @@ const deleteClaimed = async (session: Tx): Promise<void> => {
 
 type Attempt<T> = Readonly<{ ok: true; value: T } | { ok: false; error: unknown }>;
 
-const attempt = async <T>(
-  options: SimulatedStoreOptions,
-  work: (tx: EngineTx) => Promise<T>,
-): Promise<Attempt<T>> => {
+const attempt = async <T>(options: SimulatedStoreOptions, work: (tx: EngineTx) => Promise<T>): Promise<Attempt<T>> => {
   const { database, process, pool } = options;
   await pool.take();
   const tx = database.begin(process);
@@ -302,4 +304,3 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
     findStuck: (idleMs, limit) => alone(options, 'find-stuck', (statement) => stuckRuns(statement, idleMs, limit)),
   };
 };
-

@@ -1,4 +1,5 @@
 import type { ExecutionId, TaskId } from '../../../src/domain/kernel/brand.ts';
+import type { DefinitionStore } from '../../../src/ports/definition-store.ts';
 import type { DefinitionReads, EngineTx } from '../../../src/ports/engine-store.ts';
 import type { Plant } from '../plants.ts';
 import type { Database } from './database.ts';
@@ -14,7 +15,7 @@ export type Limits = ReadonlyMap<string, number>;
 export type Tx = Readonly<{
   database: Database;
   tx: Transaction;
-  definitions: DefinitionReads;
+  definitions: DefinitionReads & Pick<DefinitionStore, 'putBundle'>;
   limits: Limits;
   plant: Plant | undefined;
   /** As the adapter keeps it: what the claimed rows told of, and what repeated reports are told by. */

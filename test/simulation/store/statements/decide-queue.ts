@@ -126,10 +126,9 @@ const rememberAll = (session: Tx, claimed: readonly DecideRow[], before: readonl
   for (const row of claimed) remember(session, known.get(row.executionId) ?? row);
 };
 
-export const decideQueueMethods = (session: Tx): Pick<
-  TxMethods,
-  'claimEvaluations' | 'claimEvaluationsOf' | 'requestEvaluations' | 'parkEvaluation'
-> => ({
+export const decideQueueMethods = (
+  session: Tx,
+): Pick<TxMethods, 'claimEvaluations' | 'claimEvaluationsOf' | 'requestEvaluations' | 'parkEvaluation'> => ({
   claimEvaluations: async (limit) => {
     const before = session.plant === 'read-before-claim' ? await peeked(session, undefined) : undefined;
     const claimed = await claimDue(session, limit);

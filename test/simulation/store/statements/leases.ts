@@ -112,7 +112,8 @@ const leasePicked = async (
       if ((await statement.lock(each.cell)) === undefined) continue;
     }
     const row = leaseOne(statement, request, each, place);
-    await arm(session, statement, row);
+    const isFirst = each.row.startedAt === undefined || session.plant === 'armed-again';
+    if (isFirst) await arm(session, statement, row);
     leased.push(leasedTask(row, request.workerId));
   }
   return leased;
@@ -144,10 +145,7 @@ const limitedNames = (session: Tx, request: LeaseRequest, namespace: Namespace):
         .scan(
           session.database.tables.taskQueue.cells.values(),
           (row) =>
-            row.task.queue === queue &&
-            row.namespace === namespace &&
-            row.task.family === 'worker' &&
-            isFree(row, now),
+            row.task.queue === queue && row.namespace === namespace && row.task.family === 'worker' && isFree(row, now),
         )
         .map(({ row }) => row)
         .sort(compareUrgency);
@@ -182,9 +180,7 @@ const leaseRound = (
 ): Promise<readonly LeasedTask[]> =>
   session.run('lease-limited', async (statement) => {
     const full = [...room].filter(([, free]) => free <= 0).map(([name]) => name);
-    const queues = request.queues.filter(
-      (queue) => !full.some((name) => queue === name || queue.endsWith(`:${name}`)),
-    );
+    const queues = request.queues.filter((queue) => !full.some((name) => queue === name || queue.endsWith(`:${name}`)));
     const inScope = ({ task, namespace: of }: QueueRow): boolean => {
       if (task.family !== 'worker' || of !== namespace) return false;
       return (room.get(task.taskName) ?? 0) > 0 || limitOf(session, namespace, task.taskName) === 0;

@@ -1,6 +1,6 @@
 import type { SequencedEvent } from '../../../../src/domain/execution/events.ts';
 import { isClosedExecution } from '../../../../src/domain/execution/statuses.ts';
-import type { ExecutionId } from '../../../../src/domain/kernel/brand.ts';
+import type { ExecutionId, Instant } from '../../../../src/domain/kernel/brand.ts';
 import { idempotencyKey, queueKey } from '../rows.ts';
 import type { Tx, TxMethods } from '../session.ts';
 
@@ -38,9 +38,17 @@ export const eventMethods = (session: Tx): Pick<TxMethods, 'readEvents' | 'appen
 
 export const executionMethods = (
   session: Tx,
-): Pick<TxMethods, 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'> => {
+): Pick<TxMethods, 'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'> => {
   const { executions, idempotencyKeys } = session.database.tables;
   return {
+    lookUpRun: (id) =>
+      session.run('look-up-run', (statement) => {
+        const now = Math.floor(statement.now()) as Instant;
+        const row = statement.find(executions, id);
+        if (row === undefined) return { now };
+        const { executionId, namespace, status, definitionHash } = row;
+        return { now, head: { executionId, namespace, status, definitionHash } };
+      }),
     createExecutions: async (created) => {
       if (created.length === 0) return;
       await session.run('create', async (statement) => {

@@ -59,8 +59,7 @@ export const outboxMethods = (
         const now = statement.now();
         const all = statement.scan(outbox.cells.values());
         const heads = headsOf(all.map(({ row }) => row));
-        const isFirst = (row: OutboxRow) => session.plant === 'outbox-overtakes' || isHead(heads, row);
-        const isDue = (row: OutboxRow) => row.deadAt === undefined && row.availableAt <= now && isFirst(row);
+        const isDue = (row: OutboxRow) => row.deadAt === undefined && row.availableAt <= now && isHead(heads, row);
         const due = all.filter(({ row }) => isDue(row));
         due.sort((a, b) => a.row.availableAt - b.row.availableAt || a.row.id - b.row.id);
         const claimed: OutboxRow[] = [];
@@ -75,12 +74,16 @@ export const outboxMethods = (
         return claimed.sort((a, b) => a.id - b.id).map(messageOf);
       }),
     markDelivered: async (ids) => {
-      if (ids.length === 0) return;
-      await session.run('delivered', async (statement) => {
+      if (ids.length === 0) return 0;
+      return session.run('delivered', async (statement) => {
+        let delivered = 0;
         const wanted = new Set(ids);
         for (const { cell } of statement.scan(outbox.cells.values(), (row) => wanted.has(String(row.id)))) {
-          if ((await statement.lock(cell)) !== undefined) statement.write(cell, undefined);
+          if ((await statement.lock(cell)) === undefined) continue;
+          statement.write(cell, undefined);
+          delivered += 1;
         }
+        return delivered;
       });
     },
     markFailed: async (failures) => {

@@ -185,7 +185,8 @@ export const taskMethods = (
       await session.run('disarm', async (statement) => {
         for (const { executionId } of runs) {
           const armed = statement.scan(timers.ofRun(executionId)).sort((a, b) => compareText(a.cell.key, b.cell.key));
-          for (const { cell } of armed) if ((await statement.lock(cell)) !== undefined) statement.write(cell, undefined);
+          for (const { cell } of armed)
+            if ((await statement.lock(cell)) !== undefined) statement.write(cell, undefined);
         }
       });
     },
