@@ -174,10 +174,10 @@ export class Evaluator {
       heads.map((head) => head.definitionHash),
       tx,
     );
-    await this.deps.cache.returned(heads.map((head) => head.executionId));
     for (const head of heads) {
       const plan = plans.get(head.definitionHash);
       invariant(plan !== undefined, `no plan for ${head.definitionHash}`);
+      // A state that is lent to a step is not waited for: the step may wait for the connection that this pass holds.
       const state = this.deps.cache.take(head.executionId) ?? emptyState(head.executionId, plan);
       states.set(head.executionId, state);
       after.set(head.executionId, state.seq);

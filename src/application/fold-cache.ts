@@ -54,7 +54,7 @@ export class FoldCache {
     };
   }
 
-  /** Resolves when none of these states is lent. */
+  /** Resolves when none of these states is lent. Never to be awaited with a connection in hand, for which a borrower may wait. */
   async returned(ids: readonly ExecutionId[]): Promise<void> {
     for (;;) {
       const lent = ids.flatMap((id) => this.loans.get(id)?.promise ?? []);

@@ -41,7 +41,10 @@ const openStores = () => {
     rowPointShare: 0,
     startAt: FAKE_CLOCK_START,
   });
-  const clock = { now: () => Math.floor(database.now()) as ReturnType<ReturnType<typeof createFakeClock>['now']> };
+  const clock = {
+    monotonicMs: () => database.now(),
+    now: () => Math.floor(database.now()) as ReturnType<ReturnType<typeof createFakeClock>['now']>,
+  };
   const { definitions, limits } = createDefinitions(clock);
   const options = { database, process: createProcess('contract'), pool: new Pool(CONNECTIONS), definitions, limits };
   return {

@@ -70,7 +70,7 @@ export class Workers {
     this.deps = deps;
   }
 
-  poll(server: Server, worker: SimulatedWorker): void {
+  poll(server: Server, worker: SimulatedWorker, isHealing: boolean): void {
     const { chance, call } = this.deps;
     worker.isPolling = true;
     const request = {
@@ -78,7 +78,7 @@ export class Workers {
       queues: chance.isBelow(0.5) ? QUEUES : [...QUEUES].reverse(),
       workerId: worker.name,
       count: chance.pick([1, 1, 2, 5]),
-      waitMs: 0,
+      waitMs: isHealing ? 0 : chance.pick([0, 0, 50, 1_000]),
       signal: new AbortController().signal,
       ...(chance.isBelow(0.3) ? { leaseMs: chance.pick([1, 1_000, 5_000]) } : {}),
     };

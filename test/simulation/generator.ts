@@ -23,6 +23,8 @@ export type Config = Readonly<{
   isWild: boolean;
   rowPointShare: number;
   foldCacheBytes: number;
+  /** Whether reports take the short road where they can. */
+  stepsOnReport: boolean;
   /** Most tasks of one name that may be leased at a time; 0: any number. */
   limit: number;
   /** Whether failing runs start another. */
@@ -44,6 +46,7 @@ export const drawConfig = (seed: number, steps: number, chance: Chance): Config 
   isWild: chance.isBelow(0.25),
   rowPointShare: chance.pick([0, 0.05, 0.2]),
   foldCacheBytes: chance.pick([0, 12_000, 1_000_000, 1_000_000]),
+  stepsOnReport: chance.isBelow(0.6),
   limit: chance.pick([0, 0, 1, 2]),
   hasFailureWorkflow: chance.isBelow(0.4),
   isRelaySlow: chance.isBelow(0.3),

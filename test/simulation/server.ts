@@ -49,6 +49,8 @@ export type ServerOptions = Readonly<{
   limits: Limits;
   connections: number;
   foldCacheBytes: number;
+  /** Whether reports take the short road where they can. */
+  stepsOnReport: boolean;
   ids: Ids;
   plant: Plant | undefined;
   /** How far its clock is from the database's. */
@@ -106,8 +108,8 @@ const replaceChance = (container: DependencyContainer, options: ServerOptions): 
   }
 };
 
-/** Not driven by hand: partitions are no concern of the simulated database, and nobody parks a poll. */
-const LEFT_OUT = new Set(['partitions', 'wake-polls']);
+/** Not driven by hand: partitions are no concern of the simulated database. */
+const LEFT_OUT = new Set(['partitions']);
 
 export const bootServer = (options: ServerOptions): Server => {
   const process = createProcess(options.name);
@@ -116,7 +118,10 @@ export const bootServer = (options: ServerOptions): Server => {
   const store = { database, process, pool, definitions, limits, ...(plant === undefined ? {} : { plant }) };
   const container = compose({
     log: logOf(options.onProblem),
-    clock: { now: () => (database.now() + options.clockOffsetMs()) as Instant },
+    clock: {
+      now: () => (database.now() + options.clockOffsetMs()) as Instant,
+      monotonicMs: () => database.now(),
+    },
     engine: createSimulatedStore(store),
     index: createSimulatedIndex(store),
     definitions,
@@ -126,6 +131,7 @@ export const bootServer = (options: ServerOptions): Server => {
     steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
     sandbox,
     foldCacheBytesMax: options.foldCacheBytes,
+    stepsOnReport: options.stepsOnReport,
   });
   replaceChance(container, options);
   const loops = createLoops(container, new Set(ROLES), async () => undefined);

@@ -28,7 +28,10 @@ export class VirtualTimers {
     };
     Object.assign(globalThis, { setTimeout: set, clearTimeout: clear, setImmediate: soon });
     Object.assign(globalThis, { clearImmediate: () => undefined, setInterval: set, clearInterval: clear });
+    const realNow = performance.now;
+    performance.now = this.now;
     return () => {
+      performance.now = realNow;
       Object.assign(globalThis, Object.fromEntries(real));
     };
   }

@@ -88,7 +88,8 @@ export class World {
     const options = { scheduler: this.scheduler, chance: next(), hooks, rowPointShare: config.rowPointShare };
     this.database = new Database({ ...options, startAt: START_AT });
     this.timers = new VirtualTimers(() => this.database.now(), this.scheduler);
-    this.definitions = createDefinitions({ now: () => this.database.now() as Instant });
+    const now = () => this.database.now() as Instant;
+    this.definitions = createDefinitions({ now, monotonicMs: now });
     this.drawing = next();
     this.leaseWatch = new LeaseWatch(this.database, this.intents, this.violations, this.definitions.limits);
     this.outboxWatch = new OutboxWatch(this.database, this.violations);
@@ -134,6 +135,7 @@ export class World {
       limits: this.definitions.limits,
       connections: this.config.connections,
       foldCacheBytes: this.config.foldCacheBytes,
+      stepsOnReport: this.config.stepsOnReport,
       ids: this.ids,
       plant: this.plant,
       clockOffsetMs: () => this.clockOffsets[index] ?? 0,
@@ -349,7 +351,7 @@ export class World {
     const due = chance.isBelow(0.85) ? this.whatIsDue() : [];
     const next = due.length > 0 ? chance.pick(due) : chance.pick(this.config.isRelaySlow ? OTHERS : ANYTHING);
     if (next === 'poll') {
-      if (!worker.isPolling) this.clients.poll(server, worker);
+      if (!worker.isPolling) this.clients.poll(server, worker, this.isHealing);
     } else if (next === 'work') this.clients.work(server, worker, this.isHealing);
     else this.turn(server, next);
   }
@@ -480,7 +482,7 @@ export class World {
     const until = this.scheduler.steps + HEALING_STEPS_MAX;
     while (this.scheduler.steps < until && this.isWell) {
       await this.tick();
-      if (this.flights === 0 && this.scheduler.waiting === 0 && this.isOver) break;
+      if (this.scheduler.waiting === 0 && this.isOver) break;
     }
     if (!this.isWell) return;
     if (!this.isOver)
@@ -528,9 +530,9 @@ export class World {
     if (holder !== undefined && chance.isBelow(0.6)) return this.clients.work(server, holder, true);
     if (chance.isBelow(0.2)) return this.helpRuns(server);
     // A limit may hold what is ready until a lease ends that nobody reports any more.
-    if (this.flights === 0 && (this.isIdle || chance.isBelow(0.05))) return this.passIdleTime(server);
+    if (this.scheduler.waiting === 0 && (this.isIdle || chance.isBelow(0.05))) return this.passIdleTime(server);
     const worker = chance.pick(this.workers);
-    if (chance.isBelow(0.35) && !worker.isPolling) return this.clients.poll(server, worker);
+    if (chance.isBelow(0.35) && !worker.isPolling) return this.clients.poll(server, worker, this.isHealing);
     const hint = this.hinted.pop();
     if (hint !== undefined && !hint.server.process.isDead) return this.turn(hint.server, hint.loop);
     this.turn(server, chance.pick(LOOPS));
@@ -578,6 +580,7 @@ const LOOPS = [
   'system-tasks',
   'sweep-stuck',
   'evaluate-overflow',
+  'wake-polls',
 ] as const;
 
 const ANYTHING: readonly string[] = [...LOOPS, 'poll', 'work'];

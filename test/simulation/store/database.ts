@@ -137,7 +137,8 @@ export class Database {
   begin(process: Process): Transaction {
     this.transactions += 1;
     const tx = new Transaction(this.transactions, process);
-    this.open.add(tx);
+    // What a timer of a dead server would still begin reaches no database.
+    if (!process.isDead) this.open.add(tx);
     return tx;
   }
 

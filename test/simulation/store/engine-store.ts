@@ -6,12 +6,13 @@ import type {
   EngineTx,
   ExecutionHead,
   ReportOutcome,
+  SteppedRuns,
   TaskReport,
 } from '../../../src/ports/engine-store.ts';
 import type { Plant } from '../plants.ts';
 import type { Process } from '../scheduler.ts';
 import type { Database } from './database.ts';
-import { isContention, SimulatedDefectError, translate } from './failure.ts';
+import { isContention, isDefect, SimulatedDefectError, translate } from './failure.ts';
 import { idempotencyKey, type OutboxRow } from './rows.ts';
 import type { Limits, Tx } from './session.ts';
 import type { Statement } from './statement.ts';
@@ -21,6 +22,7 @@ import { hasLimits, isFree, leaseMethods, leaseNext } from './statements/leases.
 import { eventMethods, executionMethods } from './statements/log-and-runs.ts';
 import { headsOf, isHead, outboxMethods } from './statements/outbox.ts';
 import { reportMethods, settleReports, wakeLater } from './statements/reports.ts';
+import { stepRuns } from './statements/run-steps.ts';
 import { taskMethods } from './statements/tasks.ts';
 import { waitingMethods } from './statements/waiting.ts';
 import type { Transaction } from './transaction.ts';
@@ -208,6 +210,8 @@ const headOf = ({ executionId, namespace, status, definitionHash }: ExecutionHea
   definitionHash,
 });
 
+const NOTHING: SteppedRuns = { stepped: new Set(), leased: [] };
+
 type NextDue = Awaited<ReturnType<EngineStore['nextDueInMs']>>;
 
 const least = (instants: readonly (number | undefined)[]): number | undefined => {
@@ -275,6 +279,15 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
         throw translate(error);
       }
       return transaction(options, (tx) => tx.leaseTasks(request));
+    },
+    stepRuns: async (steps) => {
+      if (steps.length === 0) return NOTHING;
+      try {
+        return await stepRuns(sessionAlone(options), steps);
+      } catch (error) {
+        if (isContention(error) || isDefect(error)) return NOTHING;
+        throw translate(error);
+      }
     },
     settleTasks: (namespace, reports) => settleAlone(options, namespace, reports),
     now: () => alone(options, 'now', (statement) => Math.floor(statement.now()) as Instant),

@@ -26,6 +26,10 @@ const CONTENTION = new Set(['40001', '40P01', '55P03']);
 export const isContention = (error: unknown): boolean =>
   error instanceof StatementFailure && CONTENTION.has(error.sqlstate);
 
+/** What an old fold runs into: a key that exists, or the division that says that not everything was opened. */
+export const isDefect = (error: unknown): boolean =>
+  error instanceof StatementFailure && (error.sqlstate === '23505' || error.sqlstate === '22012');
+
 /** The classes of the adapter: unavailable, a defect, or an error that the database has nothing to do with. */
 export const translate = (error: unknown): unknown => {
   if (!(error instanceof StatementFailure)) return error;

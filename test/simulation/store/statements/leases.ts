@@ -22,7 +22,7 @@ const limitOf = (session: Tx, namespace: Namespace, name: string): number =>
 export const isFree = (row: QueueRow, now: number): boolean =>
   row.leaseToken === undefined && row.outcome === undefined && row.visibleAt <= now;
 
-const leasedTask = (row: QueueRow, workerId: string): LeasedTask => ({
+export const leasedTask = (row: QueueRow, workerId: string): LeasedTask => ({
   taskId: row.task.taskId,
   executionId: row.executionId,
   namespace: row.namespace,

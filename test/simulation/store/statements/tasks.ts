@@ -10,7 +10,7 @@ import { reportHash } from './reports.ts';
 const seqOf = (taskId: TaskId): number => parseTaskId(taskId)?.scheduledSeq ?? 0;
 
 /** The unique index over (iteration, workflow_id, ref, attempt): the open attempt that has the identity already. */
-const identityInTheWay = async (session: Tx, row: QueueRow): Promise<boolean> => {
+export const identityInTheWay = async (session: Tx, row: QueueRow): Promise<boolean> => {
   const { taskQueue } = session.database.tables;
   const identity = attemptKey(row.task);
   for (;;) {
