@@ -11,8 +11,6 @@ export const PLANTS = {
   'wake-outside-tx': 'the pass that a report earns is asked for in a transaction of its own',
   'reported-replaced': 'a second report replaces what the decide row tells of the first',
   'park-forgets': 'a parked run forgets what had been reported',
-  'step-unlocked': 'the short road of a report does not lock the run',
-  'step-unfenced': 'the short road of a report does not compare the lease token',
   'step-ends-others': 'the short road ends a run that has other attempts open',
   'fence-in-subselect': 'the lease token is compared in a subselect, not in the outer WHERE',
   'no-fence': 'a report is taken whatever its lease token',

@@ -23,6 +23,7 @@ import { createProcess, type Process } from './scheduler.ts';
 import type { Database } from './store/database.ts';
 import { createSimulatedStore, Pool } from './store/engine-store.ts';
 import { createSimulatedIndex } from './store/execution-index.ts';
+import { asPort } from './store/outside-the-model.ts';
 import type { Limits } from './store/session.ts';
 
 /** A planted mistake: a state that a pass is changing stays where the next pass finds it, whatever becomes of this one. */
@@ -41,6 +42,9 @@ class CacheThatKeeps extends FoldCache {
     this.isWithin = false;
   }
 }
+
+/** Seals the callbacks of webhooks, which nobody sends here. */
+const CALLBACK_KEY = '0'.repeat(64);
 
 export type ServerOptions = Readonly<{
   name: string;
@@ -116,23 +120,26 @@ export const bootServer = (options: ServerOptions): Server => {
   const { database, definitions, limits, plant } = options;
   const pool = new Pool(options.connections);
   const store = { database, process, pool, definitions, limits, ...(plant === undefined ? {} : { plant }) };
-  const container = compose({
-    log: logOf(options.onProblem),
-    clock: {
-      now: () => (database.now() + options.clockOffsetMs()) as Instant,
-      monotonicMs: () => database.now(),
-    },
-    engine: createSimulatedStore(store),
-    index: createSimulatedIndex(store),
-    definitions,
-    access,
-    health,
-    wake: hinting(options.onHint),
-    steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
-    sandbox,
-    foldCacheBytesMax: options.foldCacheBytes,
-    stepsOnReport: options.stepsOnReport,
-  });
+  const container = compose(
+    asPort<Foundations>({
+      log: logOf(options.onProblem),
+      clock: {
+        now: () => (database.now() + options.clockOffsetMs()) as Instant,
+        monotonicMs: () => database.now(),
+      },
+      engine: createSimulatedStore(store),
+      index: createSimulatedIndex(store),
+      definitions,
+      access,
+      health,
+      wake: hinting(options.onHint),
+      steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
+      sandbox,
+      foldCacheBytesMax: options.foldCacheBytes,
+      stepsOnReport: options.stepsOnReport,
+      callbackKey: CALLBACK_KEY,
+    }),
+  );
   replaceChance(container, options);
   const loops = createLoops(container, new Set(ROLES), async () => undefined);
   return {

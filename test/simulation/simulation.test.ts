@@ -25,6 +25,7 @@ const SOMETIMES = [
   'decide accepted',
   'pause INVALID_STATE',
   'terminate TERMINAL_STATE',
+  'short road taken',
   'loop failed',
   'pass failed',
   'report failed',

@@ -206,11 +206,18 @@ export class World {
     const runs = new Set<string>();
     for (const { table, run, before, after } of changes) {
       runs.add(run);
-      if (table === 'task_queue' && after !== undefined) {
-        this.leaseWatch.changed(before as QueueRow | undefined, after as QueueRow);
+      if (table === 'task_queue') {
+        if (after !== undefined) this.leaseWatch.changed(before as QueueRow | undefined, after as QueueRow);
+        else this.leaseWatch.gone(before as QueueRow);
       }
       if (table === 'outbox_events') this.outboxWatch.changed(before as never, after as never);
     }
+    // A report that is taken and closed in one commit.
+    const isStep = changes.some(({ table, before, after }) => {
+      const row = before as QueueRow | undefined;
+      return table === 'task_queue' && after === undefined && row?.leaseToken !== undefined && row.outcome === undefined;
+    });
+    if (isStep) this.sometimes.add('short road taken');
     for (const run of runs) this.watch(run).check();
   }
 
@@ -343,7 +350,9 @@ export class World {
   private doUsual(server: Server): void {
     const { chance } = this;
     const worker = chance.pick(this.workers);
-    if (worker.held.length > 0 && chance.isBelow(0.5)) return this.clients.work(server, worker, this.isHealing);
+    // A worker mostly talks to one server: only there its reports can take the short road.
+    const home = chance.isBelow(0.7) ? this.homeOf(worker) : server;
+    if (worker.held.length > 0 && chance.isBelow(0.5)) return this.clients.work(home, worker, this.isHealing);
     const hint = this.hinted.pop();
     const isWanted = hint !== undefined && !(this.config.isRelaySlow && hint.loop === 'relay-outbox');
     if (isWanted && !hint.server.process.isDead) return this.turn(hint.server, hint.loop);
@@ -351,9 +360,15 @@ export class World {
     const due = chance.isBelow(0.85) ? this.whatIsDue() : [];
     const next = due.length > 0 ? chance.pick(due) : chance.pick(this.config.isRelaySlow ? OTHERS : ANYTHING);
     if (next === 'poll') {
-      if (!worker.isPolling) this.clients.poll(server, worker, this.isHealing);
-    } else if (next === 'work') this.clients.work(server, worker, this.isHealing);
+      if (!worker.isPolling) this.clients.poll(home, worker, this.isHealing);
+    } else if (next === 'work') this.clients.work(home, worker, this.isHealing);
     else this.turn(server, next);
+  }
+
+  private homeOf(worker: SimulatedWorker): Server {
+    const server = this.servers[this.workers.indexOf(worker) % this.servers.length] ?? this.servers[0];
+    if (server === undefined) throw new Error('there is no server');
+    return server;
   }
 
   /** Loops and polls that would find something now. */

@@ -2,7 +2,7 @@ import type { LeaseToken, TaskId } from '../../../src/domain/kernel/brand.ts';
 import { taskIdOf } from '../../../src/domain/kernel/brand.ts';
 import type { TaskReport } from '../../../src/ports/engine-store.ts';
 import type { Database } from '../store/database.ts';
-import type { QueueRow } from '../store/rows.ts';
+import { closedKey, type QueueRow } from '../store/rows.ts';
 import { reportHash } from '../store/statements/reports.ts';
 import type { Violations } from './violation.ts';
 
@@ -57,6 +57,19 @@ export class LeaseWatch {
     const taskId = taskIdOf(after.executionId, after.seq);
     this.checkToken(taskId, before, after);
     if (before?.outcome !== after.outcome) this.checkOutcome(taskId, before, after);
+  }
+
+  /** 7: an attempt that a report closed on the short road was closed by its holder. */
+  gone(before: QueueRow): void {
+    if (before.outcome !== undefined || before.leaseToken === undefined || before.task.family === 'system') return;
+    const key = closedKey(before.executionId, before.task);
+    const hash = this.database.tables.closedTasks.find(key)?.committed?.reportHash;
+    if (hash === undefined) return;
+    const [token] = JSON.parse(hash) as readonly [LeaseToken];
+    const taskId = taskIdOf(before.executionId, before.seq);
+    if (token !== before.leaseToken || !this.intents.wasReported(taskId, hash)) {
+      this.violations.add('7', `${taskId}: was closed by a report that its holder did not make`);
+    }
   }
 
   private checkToken(taskId: TaskId, before: QueueRow | undefined, after: QueueRow): void {

@@ -13,7 +13,8 @@ import type { Plant } from '../plants.ts';
 import type { Process } from '../scheduler.ts';
 import type { Database } from './database.ts';
 import { isContention, isDefect, SimulatedDefectError, translate } from './failure.ts';
-import { idempotencyKey, type OutboxRow } from './rows.ts';
+import { asPort } from './outside-the-model.ts';
+import { idempotencyKey, type OutboxRow, queueKey } from './rows.ts';
 import type { Limits, Tx } from './session.ts';
 import type { Statement } from './statement.ts';
 import { deadlineMethods } from './statements/deadlines.ts';
@@ -112,22 +113,23 @@ const sessionAlone = (options: SimulatedStoreOptions): Tx => {
   };
 };
 
-const engineTx = (session: Tx): EngineTx => ({
-  ...decideQueueMethods(session),
-  ...eventMethods(session),
-  ...taskMethods(session),
-  ...executionMethods(session),
-  ...leaseMethods(session),
-  ...reportMethods(session),
-  ...deadlineMethods(session),
-  ...outboxMethods(session),
-  ...waitingMethods(session),
-  findWorkflow: (namespace, name, version) =>
-    session.run('find-workflow', () => session.definitions.findWorkflow(namespace, name, version)),
-  putBundle: (hash, bundle) => session.run('put-bundle', () => session.definitions.putBundle(hash, bundle)),
-  findTasks: (namespace, names) => session.run('find-tasks', () => session.definitions.findTasks(namespace, names)),
-  findBundles: (hashes) => session.run('find-bundles', () => session.definitions.findBundles(hashes)),
-});
+const engineTx = (session: Tx): EngineTx =>
+  asPort<EngineTx>({
+    ...decideQueueMethods(session),
+    ...eventMethods(session),
+    ...taskMethods(session),
+    ...executionMethods(session),
+    ...leaseMethods(session),
+    ...reportMethods(session),
+    ...deadlineMethods(session),
+    ...outboxMethods(session),
+    ...waitingMethods(session),
+    findWorkflow: (namespace, name, version) =>
+      session.run('find-workflow', () => session.definitions.findWorkflow(namespace, name, version)),
+    putBundle: (hash, bundle) => session.run('put-bundle', () => session.definitions.putBundle(hash, bundle)),
+    findTasks: (namespace, names) => session.run('find-tasks', () => session.definitions.findTasks(namespace, names)),
+    findBundles: (hashes) => session.run('find-bundles', () => session.definitions.findBundles(hashes)),
+  });
 
 const deleteClaimed = async (session: Tx): Promise<void> => {
   if (session.deleteAtEnd.length === 0) return;
@@ -266,7 +268,7 @@ const stuckRuns = (statement: Statement, idleMs: number, limit: number): readonl
 /** The engine's store over the simulated database, as one server has it. */
 export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStore => {
   const { tables } = options.database;
-  return {
+  return asPort<EngineStore>({
     transaction: (work) => transaction(options, work),
     leaseTasks: async (request) => {
       const { namespace, queues, count } = request;
@@ -297,6 +299,11 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
         const row = claim && statement.find(tables.executions, claim.executionId);
         return claim && row && { executionId: claim.executionId, fingerprint: claim.fingerprint, status: row.status };
       }),
+    findEvent: (executionId, seq) =>
+      alone(options, 'find-event', (statement) => {
+        const row = statement.find(tables.events, queueKey(executionId, seq));
+        return row && { namespace: row.namespace, event: row.event };
+      }),
     findHead: (namespace, executionId) =>
       alone(options, 'find-head', (statement) => {
         const row = statement.find(tables.executions, executionId);
@@ -315,5 +322,5 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
         );
       }),
     findStuck: (idleMs, limit) => alone(options, 'find-stuck', (statement) => stuckRuns(statement, idleMs, limit)),
-  };
+  });
 };

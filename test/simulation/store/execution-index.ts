@@ -4,6 +4,7 @@ import type { OpenTaskRow } from '../../../src/ports/engine-store.ts';
 import type { ExecutionIndex, ExecutionRow, ExecutionSummary } from '../../../src/ports/execution-index.ts';
 import type { SimulatedStoreOptions } from './engine-store.ts';
 import { translate } from './failure.ts';
+import { asPort } from './outside-the-model.ts';
 import type { ExecutionRecord, QueueRow } from './rows.ts';
 import type { Statement } from './statement.ts';
 
@@ -47,7 +48,7 @@ export const createSimulatedIndex = ({ database, process }: SimulatedStoreOption
     const row = statement.find(tables.executions, id);
     return row?.namespace === namespace ? row : undefined;
   };
-  return {
+  return asPort<ExecutionIndex>({
     find: (namespace, id) =>
       read('find', (statement): ExecutionRow | undefined => {
         const row = ofNamespace(statement, namespace, id);
@@ -105,6 +106,5 @@ export const createSimulatedIndex = ({ database, process }: SimulatedStoreOption
           .map(({ row: { id, at, line } }) => ({ id, at, line }))
           .slice(0, limit);
       }),
-    queues: () => read('queues', () => []),
-  };
+  });
 };

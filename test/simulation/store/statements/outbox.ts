@@ -1,6 +1,8 @@
+import type { Namespace } from '../../../../src/domain/kernel/brand.ts';
 import type { OutboxMessage } from '../../../../src/ports/engine-store.ts';
 import type { OutboxRow } from '../rows.ts';
 import type { Tx, TxMethods } from '../session.ts';
+import type { Statement } from '../statement.ts';
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -29,9 +31,32 @@ export const headsOf = (rows: readonly OutboxRow[]): ReadonlyMap<string, number>
 export const isHead = (heads: ReadonlyMap<string, number>, row: OutboxRow): boolean =>
   heads.get(lineOf(row)) === row.id;
 
+const changeDead = async (
+  session: Tx,
+  statement: Statement,
+  namespace: Namespace,
+  ids: readonly string[],
+  change: (row: OutboxRow) => OutboxRow | undefined,
+): Promise<number> => {
+  const wanted = new Set(ids);
+  const isDead = (row: OutboxRow): boolean =>
+    row.deadAt !== undefined && row.namespace === namespace && wanted.has(String(row.id));
+  let changed = 0;
+  for (const { cell } of statement.scan(session.database.tables.outbox.cells.values(), isDead)) {
+    const row = await statement.lock(cell, isDead);
+    if (row === undefined) continue;
+    statement.write(cell, change(row));
+    changed += 1;
+  }
+  return changed;
+};
+
 export const outboxMethods = (
   session: Tx,
-): Pick<TxMethods, 'putMessages' | 'claimMessages' | 'markDelivered' | 'markFailed'> => {
+): Pick<
+  TxMethods,
+  'putMessages' | 'claimMessages' | 'markDelivered' | 'markFailed' | 'redriveDeadLetters' | 'deleteDeadLetters'
+> => {
   const { outbox } = session.database.tables;
   return {
     putMessages: async (messages) => {
@@ -86,6 +111,16 @@ export const outboxMethods = (
         return delivered;
       });
     },
+    redriveDeadLetters: (namespace, ids) =>
+      session.run('redrive', (statement) =>
+        changeDead(session, statement, namespace, ids, ({ deadAt: _dead, ...row }) => ({
+          ...row,
+          attempts: 0,
+          availableAt: statement.now(),
+        })),
+      ),
+    deleteDeadLetters: (namespace, ids) =>
+      session.run('delete-dead', (statement) => changeDead(session, statement, namespace, ids, () => undefined)),
     markFailed: async (failures) => {
       if (failures.length === 0) return;
       await session.run('failed', async (statement) => {

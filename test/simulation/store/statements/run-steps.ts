@@ -38,12 +38,11 @@ const lockStep = async (session: Tx, statement: Statement, step: RunStep): Promi
   const run = executions.find(step.executionId);
   const seen = statement.get(run);
   if (run === undefined || seen === undefined || !isRunning(seen)) return undefined;
-  const row = session.plant === 'step-unlocked' ? seen : statement.lockOrSkip(run, isRunning);
+  const row = statement.lockOrSkip(run, isRunning);
   if (row === undefined) return undefined;
   const held: Cell<QueueRow>[] = [];
   for (const report of step.reports) {
-    const isHeld = (each: QueueRow) =>
-      (each.leaseToken === report.leaseToken || session.plant === 'step-unfenced') && each.outcome === undefined;
+    const isHeld = (each: QueueRow) => each.leaseToken === report.leaseToken && each.outcome === undefined;
     const cell = taskQueue.find(queueKey(step.executionId, seqOf(report.taskId)));
     const task = statement.get(cell);
     if (cell === undefined || task === undefined || !isHeld(task)) return undefined;
