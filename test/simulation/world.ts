@@ -215,7 +215,9 @@ export class World {
     // A report that is taken and closed in one commit.
     const isStep = changes.some(({ table, before, after }) => {
       const row = before as QueueRow | undefined;
-      return table === 'task_queue' && after === undefined && row?.leaseToken !== undefined && row.outcome === undefined;
+      return (
+        table === 'task_queue' && after === undefined && row?.leaseToken !== undefined && row.outcome === undefined
+      );
     });
     if (isStep) this.sometimes.add('short road taken');
     for (const run of runs) this.watch(run).check();
