@@ -19,7 +19,6 @@ export const PLANTS = {
   'expiry-unchecked': 'an expired lease is not looked at again once its row is locked',
   'expired-forever': 'an expired lease is ignored',
   'lease-without-lock': 'a poll does not lock the tasks that it picks',
-  'armed-again': 'each lease tries to arm the timer of its attempt, not the first alone',
   'limit-without-lock': 'leased tasks are counted without the advisory lock on their name',
   'timer-boundary': 'a timer that is due at this very millisecond is dropped and not fired',
   'timer-overwrites': 'a deadline ends an attempt that has an outcome',
@@ -33,3 +32,10 @@ export const PLANTS = {
 } as const;
 
 export type Plant = keyof typeof PLANTS;
+
+/** Those that need so seldom a meeting that the suite leaves them to `npm run simulate -- --plants`. */
+export const SELDOM: ReadonlySet<Plant> = new Set<Plant>([
+  'heartbeat-unfenced',
+  'release-unfenced',
+  'step-ends-others',
+]);

@@ -112,8 +112,7 @@ const leasePicked = async (
       if ((await statement.lock(each.cell)) === undefined) continue;
     }
     const row = leaseOne(statement, request, each, place);
-    const isFirst = each.row.startedAt === undefined || session.plant === 'armed-again';
-    if (isFirst) await arm(session, statement, row);
+    if (each.row.startedAt === undefined) await arm(session, statement, row);
     leased.push(leasedTask(row, request.workerId));
   }
   return leased;
