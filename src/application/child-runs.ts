@@ -18,8 +18,10 @@ const json = z.custom<JsonObject>((value) => isJsonObject(value as JsonValue));
 const executionId = z.string() as unknown as z.ZodType<ExecutionId>;
 const taskId = z.string() as unknown as z.ZodType<TaskId>;
 
+const parentLink = z.object({ executionId, taskId, ref: z.string(), iteration: z.int(), attempt: z.int() });
+
 const startMessage = z.object({
-  parent: z.object({ executionId, taskId, ref: z.string(), iteration: z.int(), attempt: z.int() }),
+  parent: parentLink,
   executionId,
   name: z.string(),
   version: z.int().nullable(),
@@ -41,6 +43,8 @@ const endedMessage = z.object({
   output: json,
   reason: z.string().nullable(),
 });
+
+const revivedMessage = z.object({ parent: parentLink, by: z.string() });
 
 const terminateMessage = z.object({ executionId, reason: z.string() });
 
@@ -154,7 +158,55 @@ export class ChildRuns {
       const { executionId, reason } = terminateMessage.parse(payload);
       const { head } = await tx.lookUpRun(executionId);
       if (head === undefined || isClosedExecution(head.status)) return nothingMore;
-      return this.deps.evaluator.requestIn(tx, executionId, { type: 'Terminate', by: 'parent', reason });
+      const { announce } = await this.deps.evaluator.requestIn(tx, executionId, {
+        type: 'Terminate',
+        by: 'parent',
+        reason,
+      });
+      return announce;
+    },
+  };
+
+  /**
+   * A parent that was retried takes its child up again. The parent's rows come before the child's, which nobody takes the
+   * other way round: a pass never touches another run's, and decide rows are taken in id order, a parent's before its child's.
+   */
+  readonly resumeChild: InternalHandler = {
+    kind: 'internal',
+    handle: async (tx, message) => {
+      const { namespace, payload } = message;
+      const { parent, executionId: child } = startMessage.parse(payload);
+      if ((await tx.lookUpRun(child)).head === undefined) return this.startChild.handle(tx, message);
+      await tx.requestEvaluations([parent.executionId]);
+      if (!(await tx.holdAttempt(namespace, parent.taskId))) return nothingMore;
+      const adoption = { type: 'Adopt', parent, by: 'parent' } as const;
+      const { rejection, announce } = await this.deps.evaluator.requestIn(tx, child, adoption);
+      // It cannot go on, most likely because it has completed meanwhile: then its end is that of the attempt.
+      const end = rejection === undefined ? undefined : await endOf(tx, child);
+      if (end === undefined) return this.wakingParent(announce);
+      const outcome = outcomeOfChild(parent.taskId, child, { ...end, reason: end.reason ?? null });
+      const settled = await this.settle(tx, namespace, outcome);
+      return () => {
+        announce();
+        settled();
+      };
+    },
+  };
+
+  /** A child was retried: the parent that failed because of it goes on, and so do those above it. */
+  readonly childRevived: InternalHandler = {
+    kind: 'internal',
+    handle: async (tx, { executionId: child, payload }) => {
+      const { parent: link, by } = revivedMessage.parse(payload);
+      const revival = { type: 'ReviveFor', child, link, by } as const;
+      const first = await this.deps.evaluator.requestIn(tx, link.executionId, revival);
+      if (first.rejection === undefined) return first.announce;
+      // The failure of the child may have been waiting for this very pass: only now is the parent closed.
+      const second = await this.deps.evaluator.requestIn(tx, link.executionId, revival);
+      return () => {
+        first.announce();
+        second.announce();
+      };
     },
   };
 

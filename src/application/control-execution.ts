@@ -6,7 +6,7 @@ import type { ExecutionState } from '../domain/execution/state.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import { err, ok } from '../domain/kernel/result.ts';
 import type { EngineStore, EngineTx } from '../ports/engine-store.ts';
-import type { ExecutionIndex, ExecutionSummary } from '../ports/execution-index.ts';
+import type { ExecutionCursor, ExecutionIndex, ExecutionSummary } from '../ports/execution-index.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
@@ -24,6 +24,11 @@ export type ControlDeps = DecisionDeps &
     plans: PlanCache;
     wake: WakeSignal;
   }>;
+
+/** Children that one look finds. */
+const CHILDREN_PAGE = 1_000;
+
+type Signaled = Readonly<{ summary: ExecutionSummary; delivered: boolean }>;
 
 export const noExecution = (id: string): ApplicationError => ({
   code: 'NOT_FOUND',
@@ -48,12 +53,39 @@ export class ControlExecution {
     return this.summary(namespace, executionId);
   }
 
-  async signal(
+  /**
+   * Signals the run, or, where nothing of it waits for that, the first of its open children that takes it, and theirs: the
+   * oldest first, each with all below it before the next. Answers with the run that took it.
+   */
+  async signal(namespace: Namespace, executionId: ExecutionId, call: SignalCall, by: string): Outcome<Signaled> {
+    const own = await this.signalOne(namespace, executionId, call, by);
+    if (own.ok || !(own.error.code === 'INVALID_STATE' || own.error.code === 'NOT_FOUND')) return own;
+    for (const child of await this.openChildren(namespace, executionId)) {
+      const answer = await this.signal(namespace, child, call, by);
+      if (answer.ok) return answer;
+    }
+    return own;
+  }
+
+  private async openChildren(namespace: Namespace, executionId: ExecutionId): Promise<readonly ExecutionId[]> {
+    const filter = { parentExecutionId: executionId, statuses: ['RUNNING', 'PAUSED'] as const };
+    const children: ExecutionId[] = [];
+    for (let after: ExecutionCursor | undefined; ; ) {
+      const position = after === undefined ? {} : { after };
+      const page = await this.deps.index.search(namespace, filter, { limit: CHILDREN_PAGE, ...position });
+      children.push(...page.map((child) => child.executionId));
+      const last = page.at(-1);
+      if (last === undefined || page.length < CHILDREN_PAGE) return children.sort();
+      after = { startedAt: last.startedAt, executionId: last.executionId };
+    }
+  }
+
+  private async signalOne(
     namespace: Namespace,
     executionId: ExecutionId,
     call: SignalCall,
     by: string,
-  ): Outcome<Readonly<{ summary: ExecutionSummary; delivered: boolean }>> {
+  ): Outcome<Signaled> {
     const before = await this.lastSeq(namespace, executionId);
     const summary = await this.request(namespace, executionId, { type: 'Signal', by, ...call });
     if (!summary.ok) return summary;

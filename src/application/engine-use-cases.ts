@@ -29,6 +29,7 @@ export const createExecutionUseCases = (parts: {
     wait: (namespace, id, wait) => follow.wait(namespace, id, wait),
     get: (namespace, id) => queries.get(namespace, id),
     status: (namespace, id) => queries.status(namespace, id),
+    tree: (namespace, id) => queries.tree(namespace, id),
     history: (namespace, id, after, limit) => queries.history(namespace, id, after, limit),
     stateAt: (namespace, id, seq) => queries.stateAt(namespace, id, seq),
     search: (namespace, filter, limit, cursor) => queries.search(namespace, filter, limit, cursor),
@@ -37,7 +38,8 @@ export const createExecutionUseCases = (parts: {
       control.request(namespace, id, { type: 'Resume', by, ...withReason(reason) }),
     terminate: (namespace, id, by, reason, triggerFailureWorkflow = false) =>
       control.request(namespace, id, { type: 'Terminate', by, triggerFailureWorkflow, ...withReason(reason) }),
-    retry: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Retry', by, ...withReason(reason) }),
+    retry: (namespace, id, by, reason, resumesChildren = false) =>
+      control.request(namespace, id, { type: 'Retry', by, resumesChildren, ...withReason(reason) }),
     signal: (namespace, id, call, by) => control.signal(namespace, id, call, by),
     operate: (namespace, id, action, asked) => operate.operate(namespace, id, action, asked),
     decide: (namespace, id) => control.decide(namespace, id),

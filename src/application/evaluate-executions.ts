@@ -92,13 +92,14 @@ export class Evaluator {
     return pass.rejections.get(executionId) ?? 'accepted';
   }
 
-  /**
-   * The same inside a transaction that its caller owns, for a run that may be refused: what is left to do once that has
-   * committed.
-   */
-  async requestIn(tx: EngineTx, executionId: ExecutionId, request: ExecutionRequest): Promise<AfterCommit> {
+  /** The same inside a transaction that its caller owns, with what is left to do once that has committed. */
+  async requestIn(
+    tx: EngineTx,
+    executionId: ExecutionId,
+    request: ExecutionRequest,
+  ): Promise<Readonly<{ rejection: Rejection | undefined; announce: AfterCommit }>> {
     const pass = await this.pass(tx, await claimRun(tx, executionId), new Map([[executionId, request]]));
-    return () => this.committed(pass);
+    return { rejection: pass.rejections.get(executionId), announce: () => this.committed(pass) };
   }
 
   /** One run broke the batch: its members run alone, and the one that breaks alone is parked. */

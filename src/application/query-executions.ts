@@ -24,6 +24,9 @@ const HISTORY_PAGE = 5_000;
 const cursorSchema = z.tuple([z.number(), z.string()]);
 
 /** The reads of runs. Nothing decides from them. */
+/** Runs of a tree that one answer shows. */
+export const TREE_RUNS_MAX = 1_000;
+
 export class QueryExecutions {
   private readonly index: ExecutionIndex;
   private readonly plans: PlanCache;
@@ -75,6 +78,19 @@ export class QueryExecutions {
   async status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {
     const row = await this.index.find(namespace, executionId);
     return row === undefined ? err(noExecution(executionId)) : ok(row);
+  }
+
+  /** The run and those below it, at every depth, the oldest first. */
+  async tree(
+    namespace: Namespace,
+    executionId: ExecutionId,
+  ): Outcome<Readonly<{ executions: readonly ExecutionSummary[]; truncated: boolean }>> {
+    const root = await this.index.find(namespace, executionId);
+    if (root === undefined) return err(noExecution(executionId));
+    const below = await this.index.descendants(namespace, executionId, TREE_RUNS_MAX);
+    const shown = below.slice(0, TREE_RUNS_MAX - 1);
+    const ordered = shown.toSorted((a, b) => (a.executionId < b.executionId ? -1 : 1));
+    return ok({ executions: [root, ...ordered], truncated: below.length > shown.length });
   }
 
   async history(

@@ -188,6 +188,10 @@ export interface UseCases {
     wait(namespace: Namespace, executionId: ExecutionId, wait: WaitRequest): Outcome<ExecutionDetail>;
     get(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionDetail>;
     status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary>;
+    tree(
+      namespace: Namespace,
+      executionId: ExecutionId,
+    ): Outcome<Readonly<{ executions: readonly ExecutionSummary[]; truncated: boolean }>>;
     history(
       namespace: Namespace,
       executionId: ExecutionId,
@@ -211,7 +215,14 @@ export interface UseCases {
       reason?: string,
       triggerFailureWorkflow?: boolean,
     ): Outcome<ExecutionSummary>;
-    retry(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
+    /** `resumesChildren`: failed SUB_WORKFLOWs go on with the children they had, instead of new ones. */
+    retry(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      by: string,
+      reason?: string,
+      resumesChildren?: boolean,
+    ): Outcome<ExecutionSummary>;
     signal(
       namespace: Namespace,
       executionId: ExecutionId,

@@ -17,7 +17,9 @@ export const messageHandlers = (c: DependencyContainer): ReadonlyMap<string, Mes
     'start-failure-workflow': failureWorkflowHandler(c.resolve(TOKENS.startInTransaction)),
     'start-child': children.startChild,
     'start-workflow': children.startWorkflow,
+    'resume-child': children.resumeChild,
     'child-ended': children.childEnded,
+    'child-revived': children.childRevived,
     'terminate-child': children.terminateChild,
     'event/internal': internalSinkHandler,
   };

@@ -72,6 +72,8 @@ export interface ExecutionIndex extends OutboxIndex {
     filter: ExecutionFilter,
     page: Readonly<{ limit: number; after?: ExecutionCursor }>,
   ): Promise<readonly ExecutionSummary[]>;
+  /** Runs below a run at every depth, at most `limit`, each after its parent. */
+  descendants(namespace: Namespace, executionId: ExecutionId, limit: number): Promise<readonly ExecutionSummary[]>;
   /** Events with seq > after, at most `limit`, in seq order; empty for a run of another namespace. */
   history(
     namespace: Namespace,

@@ -124,6 +124,28 @@ describe.each(harnesses)('rows of runs over $name', (harness) => {
   });
 });
 
+describe.each(harnesses)('the runs below a run over $name', (harness) => {
+  const open = useHarness(harness);
+
+  it('are found at every depth, up to the limit, in their namespace alone', async () => {
+    const top = await givenExecution(open());
+    const middle = await givenExecution(open(), { parentExecutionId: top });
+    const leaves = [
+      await givenExecution(open(), { parentExecutionId: middle }),
+      await givenExecution(open(), { parentExecutionId: middle }),
+    ];
+    await givenExecution(open(), { parentExecutionId: top, namespace: BETA });
+    await givenExecution(open());
+    const below = async (id: ExecutionId, limit = 10, namespace = ALPHA) =>
+      (await open().index.descendants(namespace, id, limit)).map(({ executionId }) => executionId);
+    expect(new Set(await below(top))).toEqual(new Set([middle, ...leaves]));
+    expect((await below(top))[0]).toBe(middle);
+    expect(await below(top, 2)).toHaveLength(2);
+    expect(await below(leaves[0] as ExecutionId)).toEqual([]);
+    expect(await below(middle, 10, BETA)).toEqual([]);
+  });
+});
+
 describe.each(harnesses)('searching runs over $name', (harness) => {
   const open = useHarness(harness);
 

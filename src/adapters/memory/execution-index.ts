@@ -62,6 +62,24 @@ const search = (
   return found;
 };
 
+const descendants = (
+  state: MemoryState,
+  namespace: Namespace,
+  executionId: ExecutionId,
+  limit: number,
+): readonly ExecutionSummary[] => {
+  const rows = [...state.tables.executions.newestFirst.in(namespace)];
+  const found: ExecutionSummary[] = [];
+  let level = new Set([executionId]);
+  while (level.size > 0 && found.length < limit) {
+    const above: ReadonlySet<ExecutionId> = level;
+    const children = rows.filter((row) => row.parentExecutionId !== undefined && above.has(row.parentExecutionId));
+    found.push(...children.map(summaryOf));
+    level = new Set(children.map((row) => row.executionId));
+  }
+  return found.slice(0, limit);
+};
+
 const openTaskRow = ({ task, lease, ...row }: OpenTask): OpenTaskRow => ({
   taskId: task.taskId,
   ref: task.ref,
@@ -85,6 +103,8 @@ export const createExecutionIndex = (state: MemoryState, serializer: Serializer)
   return {
     find: (namespace, executionId) => serializer.read(() => findRow(state, namespace, executionId)),
     search: (namespace, filter, page) => serializer.read(() => search(state, namespace, filter, page)),
+    descendants: (namespace, executionId, limit) =>
+      serializer.read(() => descendants(state, namespace, executionId, limit)),
     history: (namespace, executionId, after, limit) =>
       serializer.read(() =>
         isOf(namespace, executionId) ? state.events.get(executionId).slice(after, after + limit) : [],

@@ -72,6 +72,7 @@ const openTask = z.object({
 });
 
 const find = prepared('index_find', detail);
+const descendants = prepared('index_descendants', summary);
 const history = prepared('index_history', z.object({ seq: count, event: jsonOf<WorkflowEvent>() }));
 const lastSeq = prepared('index_last_seq', z.object({ seq: count }));
 const openTasks = prepared('index_open_tasks', openTask);
@@ -139,6 +140,27 @@ const search = (
     order by started_at desc, workflow_id desc
     limit ${page.limit}::bigint`);
 
+const findDescendants = (
+  session: Session,
+  namespace: Namespace,
+  id: ExecutionId,
+  limit: number,
+): Promise<readonly ExecutionSummary[]> =>
+  session.rows(descendants`
+    with recursive below as (
+      select w.* from workflow_executions w where w.parent_id = ${id} and w.namespace = ${namespace}
+      union all
+      select child.* from below
+      cross join lateral (
+        select w.* from workflow_executions w where w.parent_id = below.workflow_id and w.namespace = ${namespace}
+        offset 0
+      ) as child
+    )
+    select workflow_id as execution_id, name, version, status, correlation_id, idempotency_key, priority,
+      parent_id as parent_execution_id, started_at, updated_at, ended_at, reason, failed_task
+    from below
+    limit ${limit}::bigint`);
+
 const findHistory = (
   session: Session,
   namespace: Namespace,
@@ -197,6 +219,7 @@ const findWebhookWaits = async (
 export const createExecutionIndex = (session: Session): ExecutionIndex => ({
   find: (namespace, id) => findExecution(session, namespace, id),
   search: (namespace, filter, page) => search(session, namespace, filter, page),
+  descendants: (namespace, id, limit) => findDescendants(session, namespace, id, limit),
   history: (namespace, id, after, limit) => findHistory(session, namespace, id, after, limit),
   lastSeq: (namespace, id) => findLastSeq(session, namespace, id),
   openTasks: (namespace, id) => findOpenTasks(session, namespace, id),

@@ -42,6 +42,10 @@ export const accept = (
   switch (request.type) {
     case 'Retry':
       return retry(state, request, now);
+    case 'Adopt':
+      return adopt(state, request, now);
+    case 'ReviveFor':
+      return reviveFor(state, request, now);
     case 'Rerun':
       return acceptRerun(state, request, now);
     case 'RerunTasks':
@@ -55,7 +59,7 @@ export const accept = (
   }
 };
 
-type AnyTime = 'Retry' | 'Rerun' | 'RerunTasks' | 'Restart' | 'CompleteTask';
+type AnyTime = 'Retry' | 'Adopt' | 'ReviveFor' | 'Rerun' | 'RerunTasks' | 'Restart' | 'CompleteTask';
 
 /** What can be asked only of a run that has not ended. */
 const acceptOpen = (
@@ -207,7 +211,28 @@ const retry = (state: ExecutionState, request: RequestOf<'Retry'>, now: Instant)
     const message = 'What the execution did was undone by its compensations, so that it can only be restarted.';
     return reject('INVALID_STATE', message);
   }
-  return ok([{ type: 'ExecutionRetried', at: now, ...askedBy(request) }]);
+  const resumes = request.resumesChildren === true ? { resumesChildren: true as const } : {};
+  return ok([{ type: 'ExecutionRetried', at: now, ...askedBy(request), ...resumes }]);
+};
+
+const adopt = (state: ExecutionState, request: RequestOf<'Adopt'>, now: Instant): Answer => {
+  const { parent, by } = request;
+  if (isOpen(state)) return ok([{ type: 'ExecutionAdopted', at: now, parent }]);
+  const retried = retry(state, { type: 'Retry', by, reason: 'its parent was retried', resumesChildren: true }, now);
+  if (!retried.ok) return retried;
+  return ok(retried.value.map((event) => (event.type === 'ExecutionRetried' ? { ...event, parent } : event)));
+};
+
+/** Only the very attempt that waited for the child brings the run back: a later one has, or had, another child. */
+const reviveFor = (state: ExecutionState, request: RequestOf<'ReviveFor'>, now: Instant): Answer => {
+  const { child, link, by } = request;
+  const entry = state.tasks.get(keyOf(link));
+  const hasFailed = entry?.phase.kind === 'closed' && !entry.phase.ok && entry.attempt === link.attempt;
+  if (isOpen(state) || !hasFailed || entry.child?.executionId !== child) {
+    return reject('INVALID_STATE', `The execution did not fail because of its child ${child}.`);
+  }
+  const reason = `its child ${child} was retried`;
+  return retry(state, { type: 'Retry', by, reason, resumesChildren: true }, now);
 };
 
 const passDeadline = (state: ExecutionState, now: Instant): Answer => {

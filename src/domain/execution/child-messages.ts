@@ -1,7 +1,7 @@
 import { type ExecutionId, taskIdOf } from '../kernel/brand.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { Command } from './commands.ts';
-import type { ExecutionClosed, ParentLink, TaskClosed } from './events.ts';
+import type { ChildStart, ExecutionClosed, ExecutionRetried, ParentLink, TaskClosed } from './events.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { slotAt } from './task-key.ts';
 
@@ -26,13 +26,18 @@ export const startOfChild = (state: ExecutionState, entry: TaskEntry): readonly 
   return [
     {
       type: 'PublishMessage',
-      topic: isChild(entry) ? 'start-child' : 'start-workflow',
+      topic: startTopic(entry, child),
       dedupKey: `${link.taskId}/start`,
       orderingKey: child.executionId,
       payload: { parent: link, ...startPayload(state, entry, child.executionId) },
       ...(visibleAt > at ? { visibleAt } : {}),
     },
   ];
+};
+
+const startTopic = (entry: TaskEntry, child: ChildStart): PublishMessage['topic'] => {
+  if (!isChild(entry)) return 'start-workflow';
+  return child.resumed === true ? 'resume-child' : 'start-child';
 };
 
 const startPayload = (state: ExecutionState, entry: TaskEntry, executionId: ExecutionId): JsonObject => {
@@ -103,7 +108,7 @@ export const endsOfChildren = (
 
 /** What a child tells the attempt that waits for it. */
 export const endForParent = (state: ExecutionState, event: ExecutionClosed): readonly PublishMessage[] => {
-  const parent = state.started?.parent;
+  const { parent } = state;
   if (parent === undefined) return [];
   return [
     {
@@ -112,6 +117,21 @@ export const endForParent = (state: ExecutionState, event: ExecutionClosed): rea
       dedupKey: `${state.executionId}/ended/${state.seq}`,
       orderingKey: state.executionId,
       payload: { taskId: parent.taskId, status: event.status, output: event.output, reason: event.reason ?? null },
+    },
+  ];
+};
+
+/** A child that somebody retried goes on for its parent, which failed because of it; a parent that did it knows. */
+export const revivalForParent = (state: ExecutionState, event: ExecutionRetried): readonly PublishMessage[] => {
+  const { parent } = state;
+  if (parent === undefined || event.parent !== undefined) return [];
+  return [
+    {
+      type: 'PublishMessage',
+      topic: 'child-revived',
+      dedupKey: `${state.executionId}/revived/${state.seq}`,
+      orderingKey: state.executionId,
+      payload: { parent, by: event.by },
     },
   ];
 };

@@ -2,7 +2,14 @@ import { type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
-import { endForParent, endOfChild, endsOfChildren, isReportOf, startOfChild } from './child-messages.ts';
+import {
+  endForParent,
+  endOfChild,
+  endsOfChildren,
+  isReportOf,
+  revivalForParent,
+  startOfChild,
+} from './child-messages.ts';
 import type { Command, QueuedFamily } from './commands.ts';
 import { attemptTimers, EXECUTION_SLOT, executionTimer } from './deadlines.ts';
 import type {
@@ -44,7 +51,7 @@ const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Comman
     case 'ExecutionResumed':
       return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }];
     case 'ExecutionRetried':
-      return reopenings(state, event.at);
+      return [...reopenings(state, event.at), ...revivalForParent(state, event)];
     case 'CompensationStarted':
       return cancellations(state, event);
     case 'ExecutionRerun':
@@ -65,6 +72,7 @@ const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Comman
         : closings(state, { ...event, attempt: event.attempt, status: 'SKIPPED' });
     case 'ExecutionClosed':
       return endings(state, event);
+    case 'ExecutionAdopted':
     case 'TaskDeadlineMissed':
     case 'TaskRefused':
     case 'TaskTakenFromCache':

@@ -85,7 +85,9 @@ export type OutboxTopic =
   | 'start-failure-workflow'
   | 'start-child'
   | 'start-workflow'
+  | 'resume-child'
   | 'child-ended'
+  | 'child-revived'
   | 'terminate-child'
   | EventTopic;
 

@@ -5,7 +5,7 @@ import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
 import { attemptFloor } from './attempts.ts';
-import type { TaskSlot, WorkflowEvent } from './events.ts';
+import type { ChildStart, TaskSlot, WorkflowEvent } from './events.ts';
 import { undoneBy } from './fold-compensation.ts';
 import type { Need } from './needs.ts';
 import { closingAtHand } from './outcome.ts';
@@ -105,6 +105,18 @@ const misfit = (
   const violation = schema === undefined ? undefined : environment.findViolation(schema, input);
   return violation && `The input does not fit its schema: ${violationText('input', violation)}`;
 };
+const childOf = (
+  state: ExecutionState,
+  node: PlanNode,
+  at: Instant,
+  slot: TaskSlot,
+  child: NonNullable<Extract<Step, { kind: 'dispatch' }>['child']>,
+  previous: TaskEntry | undefined,
+): ChildStart =>
+  previous?.child !== undefined && previous.phase.kind === 'awaitingRetry' && previous.phase.resumes === true
+    ? { ...child, executionId: previous.child.executionId, resumed: true }
+    : { ...child, executionId: childId(state, at, slot, attemptAfter(state, node, previous)) };
+
 /** Whoever carries the start of an attempt's child out again names the same run. */
 const childId = (state: ExecutionState, at: Instant, slot: TaskSlot, attempt: number): ExecutionId =>
   derivedExecutionId(at, `${state.executionId}/${slot.ref}/${slot.iteration}/${attempt}`);
@@ -166,9 +178,7 @@ const dispatched = (
     ...(step.policy === undefined ? {} : { policy: step.policy }),
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.sink === undefined ? {} : { sink: step.sink }),
-    ...(step.child === undefined
-      ? {}
-      : { child: { ...step.child, executionId: childId(state, now, slot, attemptAfter(state, node, previous)) } }),
+    ...(step.child === undefined ? {} : { child: childOf(state, node, now, slot, step.child, previous) }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };

@@ -47,6 +47,8 @@ export type ExecutionStarted = Readonly<{
 export type ChildStart = Readonly<
   ChildFields & {
     executionId: ExecutionId;
+    /** The run is there already and goes on: a retry of this run took it up again. */
+    resumed?: true;
     /** A definition that data gave; one that is written out stands in the plan. */
     definition?: JsonObject;
   }
@@ -245,7 +247,19 @@ export type ExecutionClosed = Readonly<{
  * An operator of the service reopened a failed run at its failed tasks, or one whose compensation failed at that. Legal after
  * a failing ExecutionClosed, unless everything was undone.
  */
-export type ExecutionRetried = Readonly<{ type: 'ExecutionRetried'; at: Instant; by: string; reason?: string }>;
+export type ExecutionRetried = Readonly<{
+  type: 'ExecutionRetried';
+  at: Instant;
+  by: string;
+  reason?: string;
+  /** Failed SUB_WORKFLOWs go on with the children they had, instead of new ones. */
+  resumesChildren?: true;
+  /** Of a child that its parent took up again: the attempt that waits for it from now on. */
+  parent?: ParentLink;
+}>;
+
+/** Another attempt of the parent waits for this run from now on. Legal while the run is open. */
+export type ExecutionAdopted = Readonly<{ type: 'ExecutionAdopted'; at: Instant; parent: ParentLink }>;
 
 /** Who asked for something, and why. */
 export type Asked = Readonly<{ by: string; reason?: string }>;
@@ -386,7 +400,8 @@ export type WorkflowEvent =
   | VariablesSet
   | SkipRequested
   | TaskSkipped
-  | TaskCanceled;
+  | TaskCanceled
+  | ExecutionAdopted;
 
 export type WorkflowEventType = WorkflowEvent['type'];
 

@@ -71,7 +71,11 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
     case 'ExecutionClosed':
       return executionClosed(state, event);
     case 'ExecutionRetried':
-      return reopen(state, event.at);
+      state.parent = event.parent ?? state.parent;
+      return reopen(state, event.at, event.resumesChildren === true);
+    case 'ExecutionAdopted':
+      state.parent = event.parent;
+      return;
     case 'ExecutionRerun':
       return executionRerun(state, event);
     case 'TasksRerun':
@@ -103,6 +107,7 @@ const started = (state: ExecutionState, event: ExecutionStarted): void => {
   invariant(state.lifecycle.status === 'NEW', 'ExecutionStarted is the first event');
   state.lifecycle = { status: 'RUNNING' };
   state.started = event;
+  state.parent = event.parent;
   state.variables = event.variables;
   state.liveSequences = 1;
   state.deadlineFrom = event.at;

@@ -131,7 +131,11 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
     case 'ExecutionResumed':
       draft.status = 'RUNNING';
       return;
+    case 'ExecutionAdopted':
+      draft.parent = event.parent;
+      return;
     case 'ExecutionRetried':
+      if (event.parent !== undefined) draft.parent = event.parent;
       return reopenExecution(draft);
     case 'ExecutionRerun':
       return rerunExecution(draft, event);

@@ -10,7 +10,7 @@ import type { ExecutionState, TaskEntry } from './state.ts';
  * that failed are entered again, joins and loops around them wait again. Attempts used so far are forgiven, and deadlines
  * count from now. A run that was being undone goes on with that.
  */
-export const reopen = (state: ExecutionState, at: Instant): void => {
+export const reopen = (state: ExecutionState, at: Instant, resumesChildren: boolean): void => {
   state.lifecycle = { status: 'RUNNING' };
   state.pendingEnd = undefined;
   state.permissiveFailure = undefined;
@@ -18,7 +18,7 @@ export const reopen = (state: ExecutionState, at: Instant): void => {
   state.deadlineFrom = at;
   if (state.compensation !== undefined) return resumeCompensation(state, state.compensation, at);
   for (const entry of state.tasks.values()) reviveLoop(entry);
-  for (const entry of [...state.tasks.values()]) revive(state, entry, at);
+  for (const entry of [...state.tasks.values()]) revive(state, entry, at, resumesChildren);
   recount(state);
   lookAtAll(state);
 };
@@ -32,7 +32,7 @@ const reviveLoop = (entry: TaskEntry): void => {
   if (entry.phase.kind === 'loop') entry.phase.failed = false;
 };
 
-const revive = (state: ExecutionState, entry: TaskEntry, at: Instant): void => {
+const revive = (state: ExecutionState, entry: TaskEntry, at: Instant, resumesChildren: boolean): void => {
   const hasFailed = entry.ending === 'failed' || (entry.phase.kind === 'closed' && !entry.phase.ok);
   if (!hasFailed) return;
   entry.ending = 'live';
@@ -43,7 +43,8 @@ const revive = (state: ExecutionState, entry: TaskEntry, at: Instant): void => {
     entry.status = 'IN_PROGRESS';
     entry.phase = { kind: 'join', pending: new Set(), watched: new Map() };
   } else if (hasAttempts(entry)) {
-    entry.phase = { kind: 'awaitingRetry', visibleAt: at };
+    const resumes = resumesChildren && entry.node.type === 'SUB_WORKFLOW' && entry.child !== undefined;
+    entry.phase = { kind: 'awaitingRetry', visibleAt: at, ...(resumes ? { resumes } : {}) };
     entry.attemptsForgiven = entry.attempt;
     entry.firstScheduledAt = at;
   } else {

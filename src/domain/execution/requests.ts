@@ -1,7 +1,7 @@
 import type { Plan } from '../definition/plan.ts';
-import type { Instant } from '../kernel/brand.ts';
+import type { ExecutionId, Instant } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import type { Asked, DeadlineKind, TaskSlot } from './events.ts';
+import type { Asked, DeadlineKind, ParentLink, TaskSlot } from './events.ts';
 import type { AttemptStatus, ReportStatus } from './statuses.ts';
 
 /** What was reported of an attempt: by its worker, the system-task runner, a timer, the reclaimer or a signal. */
@@ -46,7 +46,11 @@ export type ExecutionRequest =
   | Readonly<{ type: 'Resume'; by: string; reason?: string }>
   /** The failure workflow starts only where it is asked for: who ends a run may know that nothing has failed. */
   | Readonly<{ type: 'Terminate'; by: string; reason?: string; triggerFailureWorkflow?: boolean }>
-  | Readonly<{ type: 'Retry'; by: string; reason?: string }>
+  | Readonly<{ type: 'Retry'; by: string; reason?: string; resumesChildren?: boolean }>
+  /** A parent that was retried takes its child up again: the child goes on, or on from where it failed. */
+  | Readonly<{ type: 'Adopt'; parent: ParentLink; by: string }>
+  /** A child was retried: the parent that failed because of it goes on with it. */
+  | Readonly<{ type: 'ReviveFor'; child: ExecutionId; link: ParentLink; by: string }>
   | Readonly<
       Asked & {
         type: 'Rerun';

@@ -78,5 +78,5 @@ export const tasksRerun = (state: ExecutionState, event: TasksRerun): void => {
   state.patched ||= !event.cascade;
   takeBack(state, event);
   if (state.lifecycle.status === 'PAUSED') lookAtAll(state);
-  else reopen(state, event.at);
+  else reopen(state, event.at, false);
 };

@@ -70,5 +70,5 @@ export const executionRerun = (state: ExecutionState, event: ExecutionRerun): vo
   if (from === undefined) return beginAgain(state, event.at, event.variables ?? {});
   takeBack(state, event);
   if (taskInput !== undefined) state.givenInputs.set(from, taskInput);
-  reopen(state, event.at);
+  reopen(state, event.at, false);
 };

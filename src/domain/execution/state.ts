@@ -10,6 +10,7 @@ import type {
   DeadlineKind,
   ExecutionStarted,
   MessageReceived,
+  ParentLink,
   SignalBuffered,
   SkipRequested,
   TaskScheduled,
@@ -52,7 +53,12 @@ export type ClosedBy = 'outcome' | 'refusal' | 'end' | 'withdrawal';
 /** Where a task stands; each field exists only in the phases where it means something. */
 export type TaskPhase =
   | { kind: 'attempt'; scheduled: TaskScheduled; seq: number; policy: TaskPolicy; missed: readonly DeadlineKind[] }
-  | { kind: 'awaitingRetry'; visibleAt: Instant }
+  | {
+      kind: 'awaitingRetry';
+      visibleAt: Instant;
+      /** The next attempt goes on with the child of the one before. */
+      resumes?: true;
+    }
   | { kind: 'choice'; chosen: Sequence }
   | { kind: 'fork'; branches: readonly Sequence[]; entered: number; ended: Map<number, Exclude<Ending, 'live'>> }
   | JoinPhase
@@ -142,6 +148,8 @@ export type ExecutionState = {
   seq: number;
   at: Instant;
   started: ExecutionStarted | undefined;
+  /** The attempt that waits for this run: a retry of the parent may make it another one. */
+  parent: ParentLink | undefined;
   variables: JsonObject;
   /** Of loops, only the iteration that runs, or that ran last. */
   tasks: Map<TaskKey, TaskEntry>;
@@ -197,6 +205,7 @@ export const emptyState = (
   seq: 0,
   at: 0 as Instant,
   started: undefined,
+  parent: undefined,
   variables: {},
   tasks: new Map(),
   latest: new Map(),

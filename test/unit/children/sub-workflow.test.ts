@@ -124,8 +124,10 @@ describe('a SUB_WORKFLOW', () => {
 
   it('that calls itself without end fails at the depth cap, and all above it fail with it', async () => {
     const server = open();
-    await register(server, 'endless', [sub('again', { name: 'endless' })]);
-    const id = await startRun(server, 'endless');
+    // By an expression: written out, registration would refuse it.
+    const name = '${workflow.input.name}';
+    await register(server, 'endless', [sub('again', { name }, { inputParameters: { name } })]);
+    const id = await startRun(server, 'endless', { input: { name: 'endless' } });
     await server.settle();
     expect(await statusOf(server, id)).toBe('FAILED');
     const runs = await runsOf(server, 'endless');
@@ -151,7 +153,7 @@ describe('a SUB_WORKFLOW', () => {
     const server = open();
     await register(server, 'slow', [simple('slow_work')], { timeoutSeconds: 10 });
     await register(server, 'waits_for_slow', [
-      sub('child', { name: 'slow' }, { retryCount: 1, retryDelaySeconds: 0, jitter: 0 }),
+      sub('child', { name: 'slow' }, { retryCount: 1, retryDelaySeconds: 0, jitter: 0, timeoutPolicy: 'TIME_OUT_WF' }),
     ]);
     const id = await startRun(server, 'waits_for_slow');
     await server.settle();

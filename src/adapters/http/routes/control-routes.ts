@@ -9,6 +9,7 @@ import {
   type ExecutionSummaryBody,
   emptyRequest,
   executionSummary,
+  retryRequest,
   type SignalAnswerBody,
   signalAnswer,
   signalRequest,
@@ -17,12 +18,11 @@ import {
 import { summaryOf } from '../wire/execution-wire.ts';
 import { executionIdOf } from './execution-routes.ts';
 
-type Action = 'pause' | 'resume' | 'retry';
+type Action = 'pause' | 'resume';
 
 const SUMMARIES: Readonly<Record<Action, string>> = {
   pause: 'Pause a run: leased work may report, nothing new is scheduled.',
   resume: 'Resume a paused run.',
-  retry: 'Reopen a failed run at its failed tasks.',
 };
 
 const perform = (executions: UseCases['executions'], action: Action): UseCases['executions'][Action] =>
@@ -64,6 +64,24 @@ const terminate = namespaceRoute({
       reason,
       triggerFailureWorkflow,
     );
+    return summary.ok ? ok(json<ExecutionSummaryBody>(200, summaryOf(summary.value))) : summary;
+  },
+});
+
+const retry = namespaceRoute({
+  method: 'POST',
+  path: '/executions/:id/retry',
+  summary: 'Reopen a failed run at its failed tasks, and the runs above it that failed because of it.',
+  scope: 'executions:control',
+  body: retryRequest,
+  bodyOptional: true,
+  replies: { 200: executionSummary },
+  handle: async ({ useCases, namespace, params, principal, body }) => {
+    const id = executionIdOf(params.id);
+    if (!id.ok) return id;
+    const { reason, resumeSubworkflowTasks } = body;
+    const { executions } = useCases;
+    const summary = await executions.retry(namespace, id.value, principal.id, reason, resumeSubworkflowTasks);
     return summary.ok ? ok(json<ExecutionSummaryBody>(200, summaryOf(summary.value))) : summary;
   },
 });
@@ -115,7 +133,7 @@ export const controlRoutes: readonly Route[] = [
   controlRoute('pause'),
   controlRoute('resume'),
   terminate,
-  controlRoute('retry'),
+  retry,
   signal,
   decide,
 ];

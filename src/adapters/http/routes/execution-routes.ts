@@ -9,11 +9,13 @@ import {
   type ExecutionStateBody,
   type ExecutionSummaryBody,
   type ExecutionTasksBody,
+  type ExecutionTreeBody,
   executionDetail,
   executionPage,
   executionState,
   executionSummary,
   executionTasks,
+  executionTree,
   type HistoryPageBody,
   historyPage,
   historyQuery,
@@ -55,6 +57,22 @@ const status = namespaceRoute({
     if (!id.ok) return id;
     const summary = await useCases.executions.status(namespace, id.value);
     return summary.ok ? ok(json<ExecutionSummaryBody>(200, summaryOf(summary.value))) : summary;
+  },
+});
+
+const tree = namespaceRoute({
+  method: 'GET',
+  path: '/executions/:id/tree',
+  summary: 'Read the summaries of a run and of all runs below it.',
+  scope: 'executions:read',
+  replies: { 200: executionTree },
+  handle: async ({ useCases, namespace, params }) => {
+    const id = executionIdOf(params.id);
+    if (!id.ok) return id;
+    const found = await useCases.executions.tree(namespace, id.value);
+    if (!found.ok) return found;
+    const { executions, truncated } = found.value;
+    return ok(json<ExecutionTreeBody>(200, { executions: executions.map(summaryOf), truncated }));
   },
 });
 
@@ -124,4 +142,4 @@ const search = namespaceRoute({
   },
 });
 
-export const executionRoutes: readonly Route[] = [search, get, status, tasks, history, state];
+export const executionRoutes: readonly Route[] = [search, get, status, tree, tasks, history, state];

@@ -205,6 +205,7 @@ export const historyEvent = z.looseObject({
     'SkipRequested',
     'TaskSkipped',
     'TaskCanceled',
+    'ExecutionAdopted',
   ]),
   at: instantText,
 });
@@ -239,8 +240,22 @@ export const executionPage = z.strictObject({
 });
 export type ExecutionPageBody = z.output<typeof executionPage>;
 
+export const executionTree = z.strictObject({
+  /** The run itself first, then those below it, the oldest first. */
+  executions: z.array(executionSummary),
+  /** There are more runs than are shown. */
+  truncated: z.boolean(),
+});
+export type ExecutionTreeBody = z.output<typeof executionTree>;
+
 export const controlRequest = z.strictObject({ reason: reasonText.optional() });
 export type ControlBody = z.input<typeof controlRequest>;
+
+export const retryRequest = controlRequest.extend({
+  /** Failed SUB_WORKFLOWs go on with the children they had, down to the deepest that failed, instead of new ones. */
+  resumeSubworkflowTasks: z.boolean().default(false),
+});
+export type RetryBody = z.input<typeof retryRequest>;
 
 export const terminateRequest = controlRequest.extend({
   /** Starts the failure workflow of the definition too, with the failureStatus TERMINATED. */

@@ -57,6 +57,7 @@ const executions: UseCases['executions'] = {
   wait: async (_, id) => found(id, DETAIL),
   get: async (_, id) => found(id, DETAIL),
   status: async (_, id) => found(id, SUMMARY),
+  tree: async (_, id) => found(id, { executions: [SUMMARY], truncated: false }),
   history: async (_, id) => found(id, { events: logOf(2), more: true }),
   stateAt: async (_, id) => found(id, VIEW),
   search: async () => ok({ items: [SUMMARY], nextCursor: 'next' }),

@@ -48,6 +48,7 @@ export const ROUTE_CASES: Readonly<Record<string, RouteCase>> = {
     status: 200,
   },
   'GET /v1/ns/:ns/executions/:id': { path: run, status: 200 },
+  'GET /v1/ns/:ns/executions/:id/tree': { path: `${run}/tree`, status: 200 },
   'GET /v1/ns/:ns/executions/:id/status': { path: `${run}/status`, status: 200 },
   'GET /v1/ns/:ns/executions/:id/tasks': { path: `${run}/tasks`, status: 200 },
   'GET /v1/ns/:ns/executions/:id/history': { path: `${run}/history?after=0&limit=2`, status: 200 },
