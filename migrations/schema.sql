@@ -51,6 +51,22 @@ create table domain_polls (
   constraint domain_polls_pkey PRIMARY KEY (namespace, queue)
 );
 
+create table execution_admissions (
+  workflow_id uuid not null,
+  kind text collate "C" not null,
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  key text collate "C" not null,
+  runs_max integer not null,
+  admitted boolean not null,
+  position bigint not null generated always as identity,
+  not_before timestamp with time zone not null default clock_timestamp(),
+  constraint execution_admissions_pkey PRIMARY KEY (workflow_id, kind),
+  constraint execution_admissions_kind CHECK ((kind = ANY (ARRAY['DEFINITION'::text, 'KEY'::text])))
+) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX execution_admissions_held ON public.execution_admissions USING btree (namespace, name, key, kind) WHERE admitted;
+CREATE INDEX execution_admissions_queued ON public.execution_admissions USING btree (namespace, name, key, kind, "position") WHERE (NOT admitted);
+
 create table idempotency_keys (
   namespace text collate "C" not null,
   key text collate "C" not null,
@@ -70,6 +86,18 @@ create table internal_events (
   recorded_at timestamp with time zone not null default clock_timestamp(),
   constraint internal_events_pkey PRIMARY KEY (namespace, sink, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+
+create table namespace_quotas (
+  namespace text collate "C" not null,
+  max_concurrent_executions integer,
+  max_executions_per_minute integer,
+  max_workflow_definitions integer,
+  max_schedules integer,
+  minute timestamp with time zone not null default clock_timestamp(),
+  minute_starts integer not null default 0,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint namespace_quotas_pkey PRIMARY KEY (namespace)
+) with (fillfactor=50);
 
 create table namespaces (
   namespace text collate "C" not null,

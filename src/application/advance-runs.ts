@@ -199,8 +199,11 @@ const isOfAStep = (command: Command): boolean => {
     case 'ProjectExecution':
     case 'PublishMessage':
       return true;
+    // What others wait for is left to the pass.
     case 'StoreTaskOutput':
     case 'ReviseExecution':
+    case 'ReleaseAdmission':
+    case 'ReviewAdmissions':
       return false;
     default:
       return command satisfies never;

@@ -78,6 +78,12 @@ const refusal = (task: TaskId, { code, message }: ApplicationError): WaitingOutc
   reason: `${code}: ${message}`,
 });
 
+/** Of a limit on runs: the next attempt may find room. */
+const refusalForNow = (task: TaskId, error: ApplicationError): WaitingOutcome => ({
+  ...refusal(task, error),
+  ...(error.code === 'LIMIT_EXCEEDED' ? { status: 'FAILED' } : {}),
+});
+
 const tooDeep: ApplicationError = {
   code: 'LIMIT_EXCEEDED',
   message: `Sub-workflows stand at most ${SUB_WORKFLOW_DEPTH_MAX} deep.`,
@@ -126,7 +132,11 @@ export class ChildRuns {
       const ready = await this.deps.starts.prepare(tx, startOf(namespace, message, true));
       if (!ready.ok) return this.settle(tx, namespace, refusal(taskId, ready.error));
       if (message.idempotencyKey !== null) return this.startKeyed(tx, ready.value, message, true);
-      return (await tx.holdAttempt(namespace, taskId)) ? this.deps.starts.begin(tx, ready.value) : nothingMore;
+      // A limit may refuse it, which settles the attempt: then the decide row of the parent has to come first.
+      if (ready.value.plan.gates !== undefined) await tx.requestEvaluations([message.parent.executionId]);
+      if (!(await tx.holdAttempt(namespace, taskId))) return nothingMore;
+      const begun = await this.deps.starts.begin(tx, ready.value);
+      return begun.ok ? begun.value : this.settle(tx, namespace, refusalForNow(taskId, begun.error));
     },
   };
 
@@ -226,7 +236,9 @@ export class ChildRuns {
     const claimed = await claimKeyOf(tx, this.deps.starts.fingerprintOf(message), ready, message);
     if (claimed.kind !== 'won')
       return this.settle(tx, ready.namespace, await lostOutcome(tx, claimed, taskId, isChild));
-    const announce = await this.deps.starts.begin(tx, claimed.start);
+    const begun = await this.deps.starts.begin(tx, claimed.start);
+    if (!begun.ok) return this.refuseKeyed(tx, claimed.start, refusalForNow(taskId, begun.error));
+    const announce = begun.value;
     if (isChild) return this.wakingParent(announce);
     const output = { workflowId: ready.executionId };
     const settled = await this.settle(tx, ready.namespace, { taskId, status: 'COMPLETED', output });
@@ -234,6 +246,13 @@ export class ChildRuns {
       announce();
       settled();
     };
+  }
+
+  /** A limit on runs refused it: the next start under its key may find room. */
+  private async refuseKeyed(tx: EngineTx, start: PreparedStart, outcome: WaitingOutcome): Promise<AfterCommit> {
+    const { namespace, executionId, idempotencyKey: key } = start;
+    if (key !== undefined) await tx.releaseIdempotencyKeys([{ namespace, key, executionId }]);
+    return this.settle(tx, namespace, outcome);
   }
 
   private async settle(tx: EngineTx, namespace: Namespace, outcome: WaitingOutcome): Promise<AfterCommit> {

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { err, ok } from '../domain/kernel/result.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
+import { bulkControl } from './bulk-control.ts';
 import type { ControlExecution } from './control-execution.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { LeaseTasks } from './lease-tasks.ts';
 import type { OperateExecution } from './operate-execution.ts';
 import type { QueryExecutions } from './query-executions.ts';
 import type { ReleaseLeases } from './release-leases.ts';
+import type { ReplayExecution } from './replay-execution.ts';
 import { LEASE_LOST, type ReportTasks } from './report-tasks.ts';
 import type { StartWorkflow } from './start-workflow.ts';
 import type { FollowExecution } from './stream-execution.ts';
@@ -22,9 +24,12 @@ export const createExecutionUseCases = (parts: {
   queries: QueryExecutions;
   follow: FollowExecution;
   operate: OperateExecution;
+  remove: UseCases['executions']['delete'];
+  again: UseCases['executions']['runAgain'];
+  replay: ReplayExecution;
 }): UseCases['executions'] => {
-  const { start, control, queries, follow, operate } = parts;
-  return {
+  const { start, control, queries, follow, operate, remove, again, replay } = parts;
+  const executions: UseCases['executions'] = {
     start: (namespace, request) => start.start(namespace, request),
     wait: (namespace, id, wait) => follow.wait(namespace, id, wait),
     get: (namespace, id) => queries.get(namespace, id),
@@ -40,11 +45,16 @@ export const createExecutionUseCases = (parts: {
       control.request(namespace, id, { type: 'Terminate', by, triggerFailureWorkflow, ...withReason(reason) }),
     retry: (namespace, id, by, reason, resumesChildren = false) =>
       control.request(namespace, id, { type: 'Retry', by, resumesChildren, ...withReason(reason) }),
+    delete: remove,
+    bulk: (namespace, ids, call) => bulkControl(executions, namespace, ids, call),
+    runAgain: again,
+    replay: (namespace, id, version) => replay.replay(namespace, id, version),
     signal: (namespace, id, call, by) => control.signal(namespace, id, call, by),
     operate: (namespace, id, action, asked) => operate.operate(namespace, id, action, asked),
     decide: (namespace, id) => control.decide(namespace, id),
     stream: (namespace, id, after, signal) => follow.stream(namespace, id, after, signal),
   };
+  return executions;
 };
 
 const logCursor = z.number().int().nonnegative();

@@ -3,6 +3,7 @@ import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import { isClosedExecution } from '../domain/execution/statuses.ts';
 import type { ExecutionId } from '../domain/kernel/brand.ts';
 import { invariant } from '../domain/kernel/invariant.ts';
+import { ok } from '../domain/kernel/result.ts';
 import type { EngineStore, EngineTx, ExecutionHead, LockedExecutions } from '../ports/engine-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
@@ -12,6 +13,7 @@ import type { FoldCache } from './fold-cache.ts';
 import { beginWithFirstPlan, foldLog, offerPlans } from './fold-log.ts';
 import type { AfterCommit } from './message-handler.ts';
 import { OwedWork } from './owed.ts';
+import { withAdmission } from './reopen-admission.ts';
 import type { StoreClock } from './store-clock.ts';
 
 export type EvaluationDeps = DecisionDeps &
@@ -145,9 +147,12 @@ export class Evaluator {
       invariant(state !== undefined, `no state for ${head.executionId}`);
       // 5 decide: each run on its own; accept what was reported, then what is asked, then what follows.
       const asked = requests.get(head.executionId);
-      const all = [...settlements(outcomes.get(head.executionId) ?? []), ...(asked === undefined ? [] : [asked])];
+      const put = asked === undefined ? ok([]) : await withAdmission(tx, head.namespace, state, asked, locked.now);
+      if (!put.ok) rejections.set(head.executionId, put.error);
+      const all = [...settlements(outcomes.get(head.executionId) ?? []), ...(put.ok ? put.value : [])];
       const decided = await decideExecution(this.deps, tx, head.namespace, state, all, locked.now);
-      if (asked !== undefined && decided.rejection !== undefined) rejections.set(head.executionId, decided.rejection);
+      if (put.ok && asked !== undefined && decided.rejection !== undefined)
+        rejections.set(head.executionId, decided.rejection);
       owed.add(head.namespace, head.executionId, decided.events, decided.commands);
       if (decided.more) owed.addPass(head.executionId);
       states.push(state);

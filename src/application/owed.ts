@@ -18,6 +18,8 @@ export class OwedWork {
   private readonly revisions = new Map<ExecutionId, Owed<CommandOf<'ReviseExecution'>>>();
   private readonly messages: Owed<CommandOf<'PublishMessage'>>[] = [];
   private readonly outputs: Owed<CommandOf<'StoreTaskOutput'>>[] = [];
+  private readonly released = new Set<ExecutionId>();
+  private reviewsAdmissions = false;
   private readonly again = new Set<ExecutionId>();
 
   add(
@@ -57,6 +59,12 @@ export class OwedWork {
           this.timers.delete(timerKey(executionId, item, purpose));
         }
         this.untimed.push({ namespace, executionId, item });
+        return;
+      case 'ReleaseAdmission':
+        this.released.add(executionId);
+        return;
+      case 'ReviewAdmissions':
+        this.reviewsAdmissions = true;
         return;
       case 'ProjectExecution':
         this.projections.set(executionId, { namespace, executionId, item });
@@ -113,6 +121,7 @@ export class OwedWork {
     if (this.closed.length > 0) await tx.closeTasks(this.closed);
     if (this.ended.length > 0) await tx.cancelOpenWork(this.ended);
     if (this.tasks.size > 0) await this.enqueue(tx);
+    if (this.released.size > 0) await tx.releaseAdmissions([...this.released]);
     if (this.untimed.length > 0) await tx.cancelTimers(this.untimed);
     if (this.timers.size > 0) await tx.armTimers([...this.timers.values()]);
     if (this.messages.length > 0) await tx.putMessages(this.messages);
@@ -129,12 +138,16 @@ export class OwedWork {
   /** What to wake once the transaction has committed; nobody needs to look for a task that was leased on the way. */
   topics(isLeased: (task: CommandOf<'EnqueueTask'>) => boolean = () => false): ReadonlySet<WakeTopic> {
     const topics = new Set<WakeTopic>();
-    for (const { executionId } of this.events) topics.add(executionTopic(executionId));
+    for (const { executionId, item } of this.events) {
+      topics.add(executionTopic(executionId));
+      if (item.event.type === 'ExecutionQueued') topics.add('admissions');
+    }
     for (const { namespace, item } of this.tasks.values()) {
       if (!isLeased(item)) topics.add(queueTopic(namespace, item.queue));
     }
     if (this.timers.size > 0) topics.add('timers');
     if (this.messages.length > 0) topics.add('outbox');
+    if (this.released.size > 0 || this.reviewsAdmissions) topics.add('admissions');
     if (this.again.size > 0) topics.add('evaluations');
     return topics;
   }

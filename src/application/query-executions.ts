@@ -48,7 +48,7 @@ export class QueryExecutions {
   }
 
   /** The whole log up to and including `seq`, in pages, so that no answer of the database is unbounded. */
-  private async log(namespace: Namespace, id: ExecutionId, upTo = Number.MAX_SAFE_INTEGER): Promise<SequencedEvent[]> {
+  async wholeLog(namespace: Namespace, id: ExecutionId, upTo = Number.MAX_SAFE_INTEGER): Promise<SequencedEvent[]> {
     const log: SequencedEvent[] = [];
     for (;;) {
       const page = await this.index.history(namespace, id, log.at(-1)?.seq ?? 0, HISTORY_PAGE);
@@ -63,7 +63,7 @@ export class QueryExecutions {
     if (row === undefined) return err(noExecution(executionId));
     // The live rows are read first: an attempt that closes in between shows as closed by the log, never as gone.
     const live = await this.index.openTasks(namespace, executionId);
-    const log = await this.log(namespace, executionId);
+    const log = await this.wholeLog(namespace, executionId);
     if (log.length === 0) return err(noExecution(executionId));
     const view = overlay(await this.view(executionId, log), live);
     const keys = await this.masks.keysOf(view.definitionHash);
@@ -71,8 +71,17 @@ export class QueryExecutions {
       row: maskedRow(row, keys),
       view: maskedView(view, keys),
       live: maskedOpenTasks(live, keys),
-      waitingFor: whyWaiting(row, view, live),
+      waitingFor: [...(await this.whyQueued(row)), ...whyWaiting(row, view, live)],
     });
+  }
+
+  private async whyQueued({ namespace, executionId, awaitingAdmission }: ExecutionRow): Promise<readonly Why[]> {
+    if (awaitingAdmission === undefined) return [];
+    const queued = await this.index.waitingAdmission(namespace, executionId);
+    if (queued === undefined) return [];
+    const { key, limit, running, ahead } = queued;
+    const why = `It awaits its admission: ${running} of ${limit} executions with the key "${key}" are going, ${ahead} wait before it.`;
+    return [{ ref: '', iteration: 0, why }];
   }
 
   async status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {
@@ -113,7 +122,7 @@ export class QueryExecutions {
     const last = await this.index.lastSeq(namespace, executionId);
     if (last === undefined) return err(noExecution(executionId));
     if (seq < 1 || seq > last) return err(beyondLog(seq, last));
-    const view = await this.view(executionId, await this.log(namespace, executionId, seq));
+    const view = await this.view(executionId, await this.wholeLog(namespace, executionId, seq));
     return ok(maskedView(view, await this.masks.keysOf(view.definitionHash)));
   }
 
@@ -160,6 +169,8 @@ const overlaid = (task: TaskView, row: OpenTaskRow | undefined): TaskView => {
     ...(row.startedAt === undefined ? {} : { startedAt: row.startedAt }),
   };
 };
+
+type Why = ExecutionDetail['waitingFor'][number];
 
 /** "Why is it not running?": one sentence for each thing that holds the run. */
 const whyWaiting = (

@@ -78,6 +78,7 @@ export class StartInTransaction {
       correlationId: start.correlationId,
       taskToDomain: start.taskToDomain,
       idempotencyKey: undefined,
+      copyOf: undefined,
       parent: start.parent,
       depth: start.depth ?? 0,
       failedExecutionId: start.failedExecutionId,
@@ -117,20 +118,26 @@ export class StartInTransaction {
     return ok({ ...resolved, remember: nothingMore });
   }
 
-  /** Puts the run on record, unless it is there already: the same fact was carried out before. */
-  async begin(tx: EngineTx, ready: PreparedStart): Promise<AfterCommit> {
-    const { now, head } = await tx.lookUpRun(ready.executionId);
-    if (head !== undefined) return nothingMore;
-    const { announce } = await beginRuns(this.deps, tx, [ready], now);
-    return () => {
+  /**
+   * Puts the run on record, unless it is there already: the same fact was carried out before. Errors, of which a later
+   * delivery may find nothing any more: LIMIT_EXCEEDED; and VALIDATION_FAILED (its rateLimitKey cannot be resolved).
+   */
+  async begin(tx: EngineTx, ready: PreparedStart): Promise<Result<AfterCommit, ApplicationError>> {
+    const { now, head, isLimited } = await tx.lookUpRun(ready.executionId, ready.namespace);
+    if (head !== undefined) return ok(nothingMore);
+    const limited = new Set(isLimited ? [ready.namespace] : []);
+    const { refused, announce } = await beginRuns(this.deps, tx, [ready], { now, limited });
+    const error = refused.get(ready.executionId);
+    if (error !== undefined) return err(error);
+    return ok(() => {
       ready.remember();
       announce();
-    };
+    });
   }
 
   async start(tx: EngineTx, start: DerivedStart): Promise<Result<AfterCommit, ApplicationError>> {
     const ready = await this.prepare(tx, start);
-    return ready.ok ? ok(await this.begin(tx, ready.value)) : ready;
+    return ready.ok ? this.begin(tx, ready.value) : ready;
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Plan } from '../domain/definition/plan.ts';
+import { type Gate, gatesOf } from '../domain/execution/admission.ts';
+import type { Admission } from '../domain/execution/admit.ts';
 import { applyAccepted } from '../domain/execution/decide.ts';
-import type { ExecutionStarted, ParentLink } from '../domain/execution/events.ts';
+import type { ExecutionStarted, ParentLink, WorkflowEvent } from '../domain/execution/events.ts';
 import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
@@ -11,11 +13,12 @@ import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
+import { exceededError } from './exceeded-limit.ts';
 import type { FoldCache } from './fold-cache.ts';
 import type { AfterCommit } from './message-handler.ts';
 import { OwedWork } from './owed.ts';
 
-/** A start that was checked: nothing about it can be refused any more but its idempotency key. */
+/** A start that was checked: only its idempotency key, and limits on runs, can still refuse it. */
 export type ReadyStart = Readonly<{
   namespace: Namespace;
   executionId: ExecutionId;
@@ -30,12 +33,19 @@ export type ReadyStart = Readonly<{
   parent: ParentLink | undefined;
   depth: number;
   failedExecutionId: ExecutionId | undefined;
+  /** The run that this one repeats. */
+  copyOf: ExecutionId | undefined;
 }>;
 
 export type BeginDeps = DecisionDeps & Readonly<{ cache: FoldCache; wake: WakeSignal; delayed: DelayedWakes }>;
 
+/** When runs begin, and in which namespaces a quota limits them. */
+export type StartContext = Readonly<{ now: Instant; limited: ReadonlySet<Namespace> }>;
+
 export type BegunRuns = Readonly<{
   states: ReadonlyMap<ExecutionId, ExecutionState>;
+  /** Starts that a limit on runs refused: nothing of them is on record. */
+  refused: ReadonlyMap<ExecutionId, ApplicationError>;
   announce: AfterCommit;
 }>;
 
@@ -57,40 +67,96 @@ export const noDefinition = (name: string, version: number | undefined): Applica
   message: `There is no workflow definition ${name}${version === undefined ? '' : ` version ${version}`}.`,
 });
 
+/** A start on its way through the limits, with the state that it will begin in. */
+type Entrant = Readonly<{
+  start: ReadyStart;
+  state: ExecutionState;
+  started: ExecutionStarted;
+  gates: readonly Gate[];
+}>;
+
 /** Puts runs on record inside the given transaction: each with its first facts and tasks, without a pass of its own. */
 export const beginRuns = async (
   deps: BeginDeps,
   tx: EngineTx,
   starts: readonly ReadyStart[],
-  now: Instant,
+  context: StartContext,
 ): Promise<BegunRuns> => {
+  const { now } = context;
+  const refused = new Map<ExecutionId, ApplicationError>();
+  const entrants: Entrant[] = [];
+  for (const start of starts) {
+    const entrant = entrantOf(start, now);
+    if (entrant.ok) entrants.push(entrant.value);
+    else refused.set(start.executionId, entrant.error);
+  }
+  const admissions = await admitAll(tx, entrants, context);
   const owed = new OwedWork();
   const states = new Map<ExecutionId, ExecutionState>();
-  for (const start of starts) states.set(start.executionId, await decideFirst(deps, tx, start, now, owed));
-  if (starts.length > 0) await tx.createExecutions(starts.map((start) => newExecution(start, now)));
+  const created: NewExecution[] = [];
+  for (const entrant of entrants) {
+    const { executionId } = entrant.start;
+    const admission = admissions.get(executionId);
+    if (admission?.kind === 'refused') {
+      refused.set(executionId, exceededError(admission.exceeded, entrant.start.plan.definition.name));
+      continue;
+    }
+    await decideFirst(deps, tx, entrant, admission, now, owed);
+    states.set(executionId, entrant.state);
+    created.push(newExecution(entrant.start, now));
+  }
+  if (created.length > 0) await tx.createExecutions(created);
   await owed.write(tx);
   const announce: AfterCommit = () => {
     for (const state of states.values()) if (state.lifecycle.status === 'RUNNING') deps.cache.put(state);
     deps.wake.publish(owed.topics());
     deps.delayed.schedule(owed.laterTopics(now), now);
   };
-  return { states, announce };
+  return { states, refused, announce };
+};
+
+const entrantOf = (start: ReadyStart, now: Instant): Result<Entrant, ApplicationError> => {
+  const state = emptyState(start.executionId, start.plan);
+  const started = startedEvent(start, now);
+  const gates = gatesOf(state, started);
+  if (!gates.ok) return err({ code: 'VALIDATION_FAILED', message: gates.error, path: 'input' });
+  return ok({ start, state, started, gates: gates.value });
+};
+
+/** Only what a limit concerns is asked about, so a start that none concerns costs nothing here. */
+const admitAll = async (
+  tx: EngineTx,
+  entrants: readonly Entrant[],
+  { limited }: StartContext,
+): Promise<ReadonlyMap<ExecutionId, Admission>> => {
+  const concerned = entrants.filter(({ start, gates }) => gates.length > 0 || limited.has(start.namespace));
+  if (concerned.length === 0) return new Map();
+  const answers = await tx.admitExecutions(
+    concerned.map(({ start: { executionId, namespace }, gates }) => ({ executionId, namespace, gates, isStart: true })),
+  );
+  return new Map(
+    concerned.flatMap(({ start }, index) => {
+      const answer = answers[index];
+      return answer === undefined ? [] : [[start.executionId, answer]];
+    }),
+  );
 };
 
 const decideFirst = async (
   deps: DecisionDeps,
   tx: EngineTx,
-  start: ReadyStart,
+  { start, state, started, gates }: Entrant,
+  admission: Admission | undefined,
   now: Instant,
   owed: OwedWork,
-): Promise<ExecutionState> => {
-  const state = emptyState(start.executionId, start.plan);
-  const first = applyAccepted(state, [startedEvent(start, now)]);
-  owed.add(start.namespace, start.executionId, first.events, first.commands);
+): Promise<void> => {
+  const first: WorkflowEvent[] = [gates.length > 0 ? { ...started, gated: true } : started];
+  if (admission?.kind === 'queued') first.push({ type: 'ExecutionQueued', at: now, key: admission.key });
+  const begun = applyAccepted(state, first);
+  owed.add(start.namespace, start.executionId, begun.events, begun.commands);
   const decided = await decideExecution(deps, tx, start.namespace, state, [], now);
   owed.add(start.namespace, start.executionId, decided.events, decided.commands);
   if (decided.more) owed.addPass(start.executionId);
-  return state;
 };
 
 const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
@@ -109,6 +175,7 @@ const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
     ...(start.taskToDomain === undefined ? {} : { taskToDomain: start.taskToDomain }),
     ...(start.parent === undefined ? {} : { parent: start.parent, depth: start.depth }),
     ...(start.failedExecutionId === undefined ? {} : { failedExecutionId: start.failedExecutionId }),
+    ...(start.copyOf === undefined ? {} : { copyOf: start.copyOf }),
   };
 };
 

@@ -1,9 +1,16 @@
-import type { ExecutionStatus } from '../domain/execution/statuses.ts';
+import { type ExecutionStatus, isClosedExecution } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import { canonicalJson } from '../domain/kernel/canonical-json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { ContentHasher } from '../ports/content-hasher.ts';
-import type { DefinitionReads, EngineStore, EngineTx, IdempotencyHolder } from '../ports/engine-store.ts';
+import {
+  type DefinitionReads,
+  type EngineStore,
+  type EngineTx,
+  type IdempotencyClaim,
+  type IdempotencyHolder,
+  workflowKey,
+} from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
@@ -27,19 +34,22 @@ export type StartDeps = BeginDeps &
 /** Starts that one transaction takes, and how many such transactions run at a time. */
 const START_BATCH_MAX = 100;
 const START_FLIGHTS_MAX = 2;
-/** The winner of a key may still be committing when its loser looks it up. */
-const HOLDER_LOOKUPS_MAX = 50;
-const HOLDER_LOOKUP_PAUSE_MS = 20;
+/** How often a start tries again that lost its key to a run which then was refused, was removed, or ended at once. */
+const KEY_TRIES_MAX = 50;
+const KEY_RETRY_PAUSE_MS = 20;
 
 type KeyedStart = ReadyStart & Readonly<{ fingerprint: string; request: StartRequest }>;
 
 type Lookup = Readonly<{ namespace: Namespace; name: string; version: number | undefined }>;
 
-type Won = Readonly<{ won: true; status: ExecutionStatus } | { won: false }>;
+/** `lost`: another run holds the idempotency key. */
+type Creation = Readonly<
+  { kind: 'created'; status: ExecutionStatus } | { kind: 'lost' } | { kind: 'refused'; error: ApplicationError }
+>;
 
 export class StartWorkflow {
   private readonly deps: StartDeps;
-  private readonly batcher: Batcher<KeyedStart, Won>;
+  private readonly batcher: Batcher<KeyedStart, Creation>;
   private readonly lookups: Batcher<Lookup, ResolvedBundle | undefined>;
 
   constructor(deps: StartDeps) {
@@ -58,19 +68,41 @@ export class StartWorkflow {
 
   /**
    * Starts a run, once per idempotency key. Errors: NOT_FOUND, INPUT_SCHEMA_VIOLATION, IDEMPOTENCY_KEY_REUSED (another
-   * request under the key), CONFLICT (strategy FAIL, or FAIL_ON_RUNNING while one runs).
+   * request under the key), CONFLICT (strategy FAIL, or FAIL_ON_RUNNING while one runs), LIMIT_EXCEEDED (too many runs).
    */
   async start(namespace: Namespace, request: StartRequest): Promise<Result<StartedExecution, ApplicationError>> {
     const ready = await this.prepare(namespace, request);
     if (!ready.ok) return ready;
-    const outcome = await this.batcher.submit(ready.value);
-    if (!outcome.won) return this.existing(ready.value);
-    const { name, version } = ready.value.plan.definition;
-    return ok({ executionId: ready.value.executionId, status: outcome.status, name, version, created: true });
+    for (let tries = 0; tries < KEY_TRIES_MAX; tries += 1) {
+      const answer = await this.tryToStart(ready.value);
+      if (answer !== undefined) return answer;
+      await new Promise((resolve) => setTimeout(resolve, KEY_RETRY_PAUSE_MS));
+    }
+    const message = `The run that holds the idempotency key ${request.idempotencyKey ?? ''} keeps changing.`;
+    return err({ code: 'UNAVAILABLE', message });
+  }
+
+  /** Undefined: whoever won the key does not hold it any more, or not against this start. */
+  private async tryToStart(start: KeyedStart): Promise<Result<StartedExecution, ApplicationError> | undefined> {
+    const creation = await this.batcher.submit(start);
+    const { name, version } = start.plan.definition;
+    switch (creation.kind) {
+      case 'created':
+        return ok({ executionId: start.executionId, status: creation.status, name, version, created: true });
+      case 'refused':
+        return err(creation.error);
+      case 'lost': {
+        // After its own transaction: inside, the winner is invisible.
+        const holder = await this.deps.engine.findIdempotencyHolder(start.namespace, keyHeldBy(start));
+        return holder === undefined ? undefined : existingAnswer(start, holder);
+      }
+      default:
+        return creation satisfies never;
+    }
   }
 
   private async prepare(namespace: Namespace, request: StartRequest): Promise<Result<KeyedStart, ApplicationError>> {
-    const { name, version, priority, correlationId, taskToDomain, idempotencyKey } = request;
+    const { name, version, priority, correlationId, taskToDomain, idempotencyKey, copyOf } = request;
     const resolved = await this.lookups.submit({ namespace, name, version });
     if (resolved === undefined) return err(noDefinition(name, version));
     const plan = await this.deps.plans.planOf(resolved.hash, this.deps.definitions);
@@ -79,7 +111,7 @@ export class StartWorkflow {
     const fingerprint = this.deps.hash(canonicalJson({ name, version: version ?? null, input: request.input }));
     const executionId = this.deps.ids.executionId();
     const root = { parent: undefined, depth: 0, failedExecutionId: undefined };
-    const how = { priority, correlationId, taskToDomain, idempotencyKey };
+    const how = { priority, correlationId, taskToDomain, idempotencyKey, copyOf };
     return ok({ namespace, executionId, plan, input: input.value, ...how, ...root, fingerprint, request });
   }
 
@@ -96,18 +128,23 @@ export class StartWorkflow {
   }
 
   /** One transaction for all: the run, its first facts and its first tasks, without a pass of their own. */
-  private async create(starts: readonly KeyedStart[]): Promise<readonly Won[]> {
-    const now = await this.deps.engine.now();
-    this.deps.clock.read(now);
+  private async create(starts: readonly KeyedStart[]): Promise<readonly Creation[]> {
+    const context = await this.deps.engine.startContext([...new Set(starts.map(({ namespace }) => namespace))]);
+    this.deps.clock.read(context.now);
     const begun = await this.deps.engine.transaction(async (tx) => {
       const lost = await this.lostKeys(tx, starts);
       const winners = starts.filter((start) => !lost.has(start.executionId));
-      return beginRuns(this.deps, tx, winners, now);
+      const begun = await beginRuns(this.deps, tx, winners, context);
+      const refused = winners.filter(({ executionId }) => begun.refused.has(executionId));
+      await giveBackKeys(tx, refused);
+      return begun;
     });
     begun.announce();
-    return starts.map((start) => {
-      const status = begun.states.get(start.executionId)?.lifecycle.status;
-      return status === undefined || status === 'NEW' ? { won: false } : { won: true, status };
+    return starts.map(({ executionId }) => {
+      const error = begun.refused.get(executionId);
+      if (error !== undefined) return { kind: 'refused', error };
+      const status = begun.states.get(executionId)?.lifecycle.status;
+      return status === undefined || status === 'NEW' ? { kind: 'lost' } : { kind: 'created', status };
     });
   }
 
@@ -116,54 +153,54 @@ export class StartWorkflow {
     const lost = new Set<ExecutionId>();
     const first = new Map<string, KeyedStart>();
     for (const start of starts) {
-      const key = start.idempotencyKey;
-      if (key === undefined) continue;
-      const id = `${start.namespace}/${key}`;
+      if (start.idempotencyKey === undefined) continue;
+      const id = `${start.namespace}/${keyHeldBy(start)}`;
       if (first.has(id)) lost.add(start.executionId);
       else first.set(id, start);
     }
     if (first.size === 0) return lost;
-    const claims = [...first.values()].map((start) => ({
-      namespace: start.namespace,
-      key: start.idempotencyKey ?? '',
-      executionId: start.executionId,
-      fingerprint: start.fingerprint,
-    }));
-    const won = await tx.claimIdempotencyKeys(claims);
-    for (const claim of claims) if (!won.has(claim.executionId)) lost.add(claim.executionId);
+    const keyed = [...first.values()];
+    const won = await tx.claimIdempotencyKeys(keyed.map(claimOf));
+    const late = keyed.filter(({ executionId }) => !won.has(executionId));
+    const bold = late.filter(({ request }) => request.idempotencyStrategy === 'FAIL_ON_RUNNING');
+    const takenOver = bold.length === 0 ? new Set<ExecutionId>() : await tx.takeOverIdempotencyKeys(bold.map(claimOf));
+    for (const { executionId } of late) if (!takenOver.has(executionId)) lost.add(executionId);
     return lost;
-  }
-
-  /** The loser of a key looks the winner up after its own transaction ended: inside, the winner is invisible. */
-  private async existing(start: KeyedStart): Promise<Result<StartedExecution, ApplicationError>> {
-    const key = start.idempotencyKey ?? '';
-    for (let lookup = 0; lookup < HOLDER_LOOKUPS_MAX; lookup += 1) {
-      const holder = await this.deps.engine.findIdempotencyHolder(start.namespace, key);
-      if (holder !== undefined) return existingAnswer(start, holder);
-      await new Promise((resolve) => setTimeout(resolve, HOLDER_LOOKUP_PAUSE_MS));
-    }
-    return err({ code: 'UNAVAILABLE', message: `The run that holds the idempotency key ${key} is not visible yet.` });
   }
 }
 
-const existingAnswer = (start: KeyedStart, holder: IdempotencyHolder): Result<StartedExecution, ApplicationError> => {
-  const key = start.idempotencyKey ?? '';
-  if (holder.fingerprint !== start.fingerprint) {
-    return err({
-      code: 'IDEMPOTENCY_KEY_REUSED',
-      message: `The idempotency key ${key} was used for another request.`,
-      path: 'idempotencyKey',
-    });
+/** What was claimed for runs that a limit refused: the next start under the key may find room. */
+const giveBackKeys = async (tx: EngineTx, refused: readonly KeyedStart[]): Promise<void> => {
+  const claims = refused.filter(({ idempotencyKey }) => idempotencyKey !== undefined).map(claimOf);
+  if (claims.length > 0) await tx.releaseIdempotencyKeys(claims);
+};
+
+const claimOf = (start: KeyedStart): IdempotencyClaim => ({
+  namespace: start.namespace,
+  key: keyHeldBy(start),
+  executionId: start.executionId,
+  fingerprint: start.fingerprint,
+});
+
+/** A user's key has no control characters, so a name before a line break makes it one of that workflow alone. */
+const keyHeldBy = ({ request, idempotencyKey = '' }: KeyedStart): string =>
+  request.idempotencyScope === 'workflow' ? workflowKey(request.name, idempotencyKey) : idempotencyKey;
+
+/** Undefined: the holder has ended, and this start may take its key over. */
+const existingAnswer = (
+  start: KeyedStart,
+  { executionId, fingerprint, status }: IdempotencyHolder,
+): Result<StartedExecution, ApplicationError> | undefined => {
+  const { idempotencyKey: key = '', idempotencyStrategy: strategy } = start.request;
+  if (strategy === 'FAIL_ON_RUNNING' && isClosedExecution(status)) return undefined;
+  if (fingerprint !== start.fingerprint) {
+    const message = `The idempotency key ${key} was used for another request.`;
+    return err({ code: 'IDEMPOTENCY_KEY_REUSED', message, path: 'idempotencyKey' });
   }
-  const strategy = start.request.idempotencyStrategy;
-  const runs = holder.status === 'RUNNING' || holder.status === 'PAUSED';
-  if (strategy === 'FAIL' || (strategy === 'FAIL_ON_RUNNING' && runs)) {
-    return err({
-      code: 'CONFLICT',
-      message: `An execution with the idempotency key ${key} exists.`,
-      details: { workflowId: holder.executionId },
-    });
+  if (strategy !== 'RETURN_EXISTING') {
+    const message = `An execution with the idempotency key ${key} exists.`;
+    return err({ code: 'CONFLICT', message, details: { workflowId: executionId } });
   }
   const { name, version } = start.plan.definition;
-  return ok({ executionId: holder.executionId, status: holder.status, name, version, created: false });
+  return ok({ executionId, status, name, version, created: false });
 };

@@ -2,11 +2,13 @@ import type { DefinitionProblem } from '../domain/definition/definition-problem.
 import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import type { Dialect, WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
+import type { ReplayDifference } from '../domain/execution/replay.ts';
 import type { ExecutionStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionView } from '../domain/execution/view.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { Result } from '../domain/kernel/result.ts';
+import type { NamespaceQuotas } from '../ports/access-store.ts';
 import type {
   PutDefinitionOutcome,
   SchemaRow,
@@ -47,6 +49,10 @@ export type StartRequest = Readonly<{
   priority: number;
   idempotencyKey?: string;
   idempotencyStrategy: IdempotencyStrategy;
+  /** Absent: a key is one of the whole namespace. */
+  idempotencyScope?: 'workflow';
+  /** The run that this one repeats. */
+  copyOf?: ExecutionId;
   taskToDomain?: Readonly<Record<string, string>>;
 }>;
 
@@ -89,6 +95,36 @@ export type LeaseCall = Readonly<{
   leaseMs?: number;
   /** The client went away: what was leased for it meanwhile is given back at once. */
   signal: AbortSignal;
+}>;
+
+export type BulkAction = 'pause' | 'resume' | 'retry' | 'terminate' | 'delete';
+
+export type BulkCall = Readonly<{ action: BulkAction; by: string; reason?: string }>;
+
+/** What became of one run of a bulk call: its status now, none when it was deleted. */
+export type BulkAnswer = Readonly<{ id: string; result: Result<string | undefined, ApplicationError> }>;
+
+/** What differs from the run that is repeated. */
+export type RunAgainCall = Readonly<{
+  input?: JsonObject;
+  version?: number;
+  /** The highest version there is now. */
+  latest: boolean;
+  correlationId?: string;
+  priority?: number;
+}>;
+
+/** A run derived again. Without `difference` it came out as it is on record. */
+export type ReplayedExecution = Readonly<{
+  executionId: ExecutionId;
+  name: string;
+  /** With which it was derived. */
+  version: number;
+  /** Events on record. */
+  recorded: number;
+  difference?: ReplayDifference;
+  /** With another version: what it would have decided, and the seqs of what was told and has no place in it. */
+  preview?: Readonly<{ events: readonly SequencedEvent[]; unused: readonly number[] }>;
 }>;
 
 export type ReportAnswer = Readonly<{
@@ -223,6 +259,14 @@ export interface UseCases {
       reason?: string,
       resumesChildren?: boolean,
     ): Outcome<ExecutionSummary>;
+    /** Removes a run that has ended. Errors: NOT_FOUND, INVALID_STATE while it is going or owes messages. */
+    delete(namespace: Namespace, executionId: ExecutionId): Outcome<null>;
+    /** One answer for each id, in their order; none stops the others. */
+    bulk(namespace: Namespace, ids: readonly string[], call: BulkCall): Promise<readonly BulkAnswer[]>;
+    /** Derives a run again, with its own version or another; nothing is carried out. */
+    replay(namespace: Namespace, executionId: ExecutionId, version?: number): Outcome<ReplayedExecution>;
+    /** A new run with the input of another. */
+    runAgain(namespace: Namespace, executionId: ExecutionId, call: RunAgainCall): Outcome<StartedExecution>;
     signal(
       namespace: Namespace,
       executionId: ExecutionId,
@@ -298,6 +342,8 @@ export interface UseCases {
     createNamespace(namespace: Namespace): Outcome<null>;
     listNamespaces(): Outcome<readonly Namespace[]>;
     namespaceExists(namespace: Namespace): Promise<boolean>;
+    getQuotas(namespace: Namespace): Outcome<NamespaceQuotas>;
+    putQuotas(namespace: Namespace, quotas: NamespaceQuotas): Outcome<NamespaceQuotas>;
   };
   readonly health: {
     /** Empty when ready; one sentence per problem else. */

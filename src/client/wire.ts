@@ -10,6 +10,8 @@ export type {
 } from '../adapters/http/schemas/definitions.ts';
 export type { DeadLetterPageBody } from '../adapters/http/schemas/doors.ts';
 export type {
+  BulkAnswerBody,
+  BulkBody,
   CancelTaskBody,
   ControlBody,
   ExecutionDetailBody,
@@ -18,6 +20,7 @@ export type {
   HistoryEventBody,
   HistoryPageBody,
   JumpBody,
+  ReplayAnswerBody,
   RerunBody,
   RerunTasksAnswerBody,
   RerunTasksBody,

@@ -12,6 +12,7 @@ import { createDefinitionUseCases } from '../application/definitions/definition-
 import { createBundleResolver } from '../application/definitions/load-bundle.ts';
 import { PlanCache } from '../application/definitions/plan-cache.ts';
 import { DelayedWakes } from '../application/delayed-wakes.ts';
+import { deleteExecution } from '../application/delete-execution.ts';
 import { DomainPolls } from '../application/domain-polls.ts';
 import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
 import { Evaluator } from '../application/evaluate-executions.ts';
@@ -25,7 +26,9 @@ import { ParkedPolls } from '../application/parked-polls.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
 import { ReceiveCallbacks } from '../application/receive-callbacks.ts';
 import { ReleaseLeases } from '../application/release-leases.ts';
+import { ReplayExecution } from '../application/replay-execution.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
+import { runAgain } from '../application/run-again.ts';
 import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { StoreClock } from '../application/store-clock.ts';
@@ -279,6 +282,22 @@ const useCases = (c: DependencyContainer) => {
       queries,
       follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries, masks: c.resolve(TOKENS.masks) }),
       operate: operateExecution(c),
+      remove: deleteExecution({
+        engine: c.resolve(TOKENS.engine),
+        cache: c.resolve(TOKENS.foldCache),
+        wake: c.resolve(TOKENS.wake),
+      }),
+      replay: new ReplayExecution({
+        evaluateScript: c.resolve(TOKENS.evaluateScript),
+        callbackToken: c.resolve(TOKENS.callbacks).token,
+        schemas: c.resolve(TOKENS.schemas),
+        masks: c.resolve(TOKENS.masks),
+        queries,
+        plans: c.resolve(TOKENS.plans),
+        definitions: c.resolve(TOKENS.definitions),
+        resolveBundle: c.resolve(TOKENS.resolveBundle),
+      }),
+      again: runAgain({ index, start: c.resolve(TOKENS.start) }),
     }),
     workers: createWorkerUseCases({
       leases: c.resolve(TOKENS.leases),

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { Subject } from 'rxjs';
 import type { DependencyContainer } from 'tsyringe';
+import { AdmitExecutions } from '../application/admit-executions.ts';
 import { POLL_NOTED_EVERY_MS } from '../application/domain-polls.ts';
 import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
 import { Loop } from '../application/loop.ts';
@@ -24,6 +25,7 @@ const IDLE_MS = {
   relay: 1_000,
   deadlines: 1_000,
   systemTasks: 1_000,
+  admissions: 1_000,
   wakePolls: 1_000,
   sweep: 60_000,
   pruneCaches: 60_000,
@@ -83,7 +85,21 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
     wakes: wake.on('outbox'),
     onError: onError(c),
   });
-  return [...evaluations, relayLoop];
+  return [...evaluations, relayLoop, admissionLoop(c)];
+};
+
+const admissionLoop = (c: DependencyContainer): Loop => {
+  const log = c.resolve(TOKENS.log);
+  const admissions = new AdmitExecutions(c.resolve(TOKENS.engine), c.resolve(TOKENS.evaluator), (executionId, error) =>
+    log.error({ executionId, err: error }, 'a queued execution could not be admitted and is tried again'),
+  );
+  return new Loop({
+    name: 'admit-executions',
+    runOnce: () => admissions.runOnce(),
+    idleMs: IDLE_MS.admissions,
+    wakes: c.resolve(TOKENS.wake).on('admissions'),
+    onError: onError(c),
+  });
 };
 
 const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unknown>): readonly Loop[] => {

@@ -16,7 +16,18 @@ export type ApiKeyRow = Readonly<{
   revokedAt?: Instant;
 }>;
 
+/** What a namespace may have at most; what is absent is not limited. */
+export type NamespaceQuotas = Readonly<{
+  maxConcurrentExecutions?: number;
+  maxExecutionsPerMinute?: number;
+  maxWorkflowDefinitions?: number;
+  maxSchedules?: number;
+}>;
+
 export interface AccessStore {
+  findQuotas(namespace: Namespace): Promise<NamespaceQuotas>;
+  /** Replaces them all. Holds for what is asked from then on; what is there already stays. */
+  putQuotas(namespace: Namespace, quotas: NamespaceQuotas): Promise<void>;
   /** False when it exists already. */
   createNamespace(namespace: Namespace): Promise<boolean>;
   namespaceExists(namespace: Namespace): Promise<boolean>;

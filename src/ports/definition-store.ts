@@ -29,20 +29,26 @@ export type SchemaRow = Readonly<{ name: string; version: number; data: JsonValu
 /** `created`, `unchanged` (the same content was there), `replaced`, or `conflict` (other content under that version). */
 export type PutDefinitionOutcome = 'created' | 'unchanged' | 'replaced' | 'conflict';
 
+/** A name too many for the namespace: nothing was stored. */
+export type DefinitionQuotaExceeded = Readonly<{ quota: 'maxWorkflowDefinitions'; limit: number; current: number }>;
+
 export interface DefinitionStore {
-  /** Stores a version under its name; with `overwrite` other content replaces it, else it is a conflict. `hash` is the content's. */
+  /**
+   * Stores a version under its name; with `overwrite` other content replaces it, else it is a conflict. `hash` is the
+   * content's. A name that is new counts against the quota of the namespace, exactly, under the lock `quota:namespace`.
+   */
   putWorkflow(
     namespace: Namespace,
     definition: WorkflowDefinition,
     hash: string,
     overwrite: boolean,
-  ): Promise<PutDefinitionOutcome>;
+  ): Promise<PutDefinitionOutcome | DefinitionQuotaExceeded>;
   /** Stores under the next free version, allocated under the advisory lock `namespace:workflow:name` (promise 9). */
   putNextWorkflowVersion(
     namespace: Namespace,
     name: string,
     at: (version: number) => Readonly<{ definition: WorkflowDefinition; hash: string }>,
-  ): Promise<number>;
+  ): Promise<number | DefinitionQuotaExceeded>;
   /** The named version, or the highest. */
   findWorkflow(namespace: Namespace, name: string, version?: number): Promise<WorkflowDefinitionRow | undefined>;
   listWorkflows(

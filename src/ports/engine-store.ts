@@ -1,3 +1,4 @@
+import type { Admission, AdmissionRequest } from '../domain/execution/admit.ts';
 import type { Command, QueuedFamily, TimerPurpose } from '../domain/execution/commands.ts';
 import type { SequencedEvent, TaskSlot, WorkflowEvent } from '../domain/execution/events.ts';
 import type { OutputKey } from '../domain/execution/output-cache.ts';
@@ -58,6 +59,9 @@ export type IdempotencyClaim = Readonly<{
   /** Hash of name, version and input: another request under the same key is refused. */
   fingerprint: string;
 }>;
+
+/** A key that is one of the workflow of that name, and not of the whole namespace. */
+export const workflowKey = (name: string, key: string): string => `${name}\n${key}`;
 
 export type IdempotencyHolder = Readonly<{ executionId: ExecutionId; fingerprint: string; status: ExecutionStatus }>;
 
@@ -269,7 +273,10 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
   putMessages(messages: readonly Owed<PublishMessage>[]): Promise<void>;
 
   /** The database's clock, and the run if there is one; without any lock. */
-  lookUpRun(executionId: ExecutionId): Promise<Readonly<{ now: Instant; head?: ExecutionHead }>>;
+  lookUpRun(
+    executionId: ExecutionId,
+    startsIn?: Namespace,
+  ): Promise<Readonly<{ now: Instant; head?: ExecutionHead; isLimited: boolean }>>;
   /** Keeps outputs for other runs; the last of several for one key counts. */
   storeTaskOutputs(outputs: readonly Owed<StoreTaskOutput>[]): Promise<void>;
   /** Deletes expired outputs, those first that expired first. Returns how many. */
@@ -280,12 +287,39 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
 
   createExecutions(executions: readonly NewExecution[]): Promise<void>;
   /**
+   * Takes a place, or a place in the queue, for each run at all its limits, those of its namespace included, or says which
+   * one has no room. Exact, since it holds advisory locks of all limits that are asked for (promise 9): they come after the
+   * locks of executions. A refused run has taken nothing.
+   */
+  admitExecutions(requests: readonly AdmissionRequest[]): Promise<readonly Admission[]>;
+  /**
+   * Gives a queued run its place if there is one and it is its turn: first in, first out for each key, passing by those who
+   * are paused or were postponed. Under the lock of the run.
+   */
+  admitQueued(executionId: ExecutionId): Promise<boolean>;
+  /** Lets the others of its key by for a while: the run could not be evaluated. */
+  postponeAdmission(executionId: ExecutionId, delayMs: number): Promise<void>;
+  /** Frees the places of runs that ended, and takes them out of queues. */
+  releaseAdmissions(executionIds: readonly ExecutionId[]): Promise<void>;
+  /**
+   * Removes a run that has ended and all that is known of it, under its lock: history, tasks, logs, dead letters, its
+   * idempotency key. `undelivered`: a message of it is still owed, and nothing was removed.
+   */
+  deleteExecution(executionId: ExecutionId): Promise<'deleted' | 'undelivered'>;
+  /**
    * Wins or loses each key; returns the ids of the runs that won theirs. A loser looks the winner up after its own
    * transaction ended. Of several claims of one call for the same key the first wins.
    */
   claimIdempotencyKeys(claims: readonly IdempotencyClaim[]): Promise<ReadonlySet<ExecutionId>>;
   /** Who holds a key that this transaction lost, to the statements after that. */
   findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
+  /**
+   * Takes keys from runs that have ended; returns the ids of the runs that got theirs. The holders are locked first, so that
+   * none is reopened meanwhile and of several takers one wins: to be called after the claims, before any other write.
+   */
+  takeOverIdempotencyKeys(claims: readonly IdempotencyClaim[]): Promise<ReadonlySet<ExecutionId>>;
+  /** Gives keys back that these runs hold. */
+  releaseIdempotencyKeys(keys: readonly Pick<IdempotencyClaim, 'namespace' | 'key' | 'executionId'>[]): Promise<void>;
 
   /**
    * Sets outcomes, fenced by the token in the outer WHERE, and asks for the passes. The decide rows are taken first.
@@ -373,6 +407,10 @@ export interface EngineStore extends Omit<DecisionReads, 'findTasks'> {
    */
   stepRuns(steps: readonly RunStep[]): Promise<SteppedRuns>;
   now(): Promise<Instant>;
+  /** The same, and in which of the namespaces a quota limits starts: one statement for all starts of a batch. */
+  startContext(namespaces: readonly Namespace[]): Promise<Readonly<{ now: Instant; limited: ReadonlySet<Namespace> }>>;
+  /** Queued runs that could be admitted as things stand, those first that have waited for longest. Only `admitQueued` decides. */
+  findAdmissible(limit: number): Promise<readonly ExecutionId[]>;
   findIdempotencyHolder(namespace: Namespace, key: string): Promise<IdempotencyHolder | undefined>;
   /** One fact by its place in the log, whoever's it is: for callers that prove by other means that they may know it. */
   findEvent(

@@ -20,7 +20,12 @@ export type ExecutionSummary = Readonly<{
   endedAt?: Instant;
   reason?: string;
   failedTask?: string;
+  /** It is queued for a place under a limit on runs. */
+  awaitingAdmission?: true;
 }>;
+
+/** What a queued run waits for. */
+export type WaitingAdmission = Readonly<{ key: string; limit: number; running: number; ahead: number }>;
 
 export type ExecutionRow = ExecutionSummary &
   Readonly<{
@@ -43,6 +48,7 @@ export type ExecutionFilter = Readonly<{
   parentExecutionId?: ExecutionId;
   startedAfter?: Instant;
   startedBefore?: Instant;
+  awaitingAdmission?: boolean;
 }>;
 
 /** Keyset position: the last row of the page before. Newest runs come first. */
@@ -83,6 +89,8 @@ export interface ExecutionIndex extends OutboxIndex {
   ): Promise<readonly SequencedEvent[]>;
   /** Seq of the last event; undefined when there is no such run in the namespace. */
   lastSeq(namespace: Namespace, executionId: ExecutionId): Promise<number | undefined>;
+  /** Undefined: the run is not queued. */
+  waitingAdmission(namespace: Namespace, executionId: ExecutionId): Promise<WaitingAdmission | undefined>;
   openTasks(namespace: Namespace, executionId: ExecutionId): Promise<readonly OpenTaskRow[]>;
   logs(
     namespace: Namespace,

@@ -7,6 +7,8 @@ export type WakeTopic =
   | 'evaluations'
   | 'outbox'
   | 'timers'
+  /** A place under a limit on runs is free, or another run is first in its queue. */
+  | 'admissions'
   | 'system'
   | `queue/${Namespace}/${string}`
   | `execution/${ExecutionId}`;

@@ -12,6 +12,8 @@ const INSTANTS = {
   workflow_executions: ['updated_at'],
   task_output_cache: ['expires_at'],
   domain_polls: ['polled_at'],
+  execution_admissions: ['not_before'],
+  namespace_quotas: ['minute'],
 } as const;
 
 const TABLES = [
@@ -34,6 +36,8 @@ const TABLES = [
   'idempotency_keys',
   'server_keys',
   'internal_events',
+  'execution_admissions',
+  'namespace_quotas',
 ];
 
 const advance = async (client: pg.Client, ms: number): Promise<void> => {

@@ -151,6 +151,9 @@ export class Run implements Driven {
         this.options.outputs?.set(JSON.stringify([command.taskName, command.key]), command.output);
         this.stored.push(command);
         return;
+      case 'ReleaseAdmission':
+      case 'ReviewAdmissions':
+        return;
       case 'ProjectExecution':
       case 'ReviseExecution':
       case 'PublishMessage':

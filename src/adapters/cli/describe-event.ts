@@ -18,6 +18,8 @@ const STYLES: Readonly<Partial<Record<HistoryEventBody['type'], Style>>> = {
   VariablesSet: 'yellow',
   SkipRequested: 'yellow',
   TaskCanceled: 'magenta',
+  ExecutionQueued: 'magenta',
+  ExecutionAdmitted: 'magenta',
   TaskDeadlineMissed: 'yellow',
   ExecutionDeadlineMissed: 'yellow',
 };

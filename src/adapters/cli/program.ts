@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { type CliIo, processIo } from './cli-io.ts';
 import { addDeadLetterCommands } from './commands/dead-letters.ts';
 import { addDefinitionCommands } from './commands/definitions.ts';
-import { addExecutionCommands } from './commands/executions.ts';
+import { addExecutionCommands, addReplayCommand } from './commands/executions.ts';
 import { addHistoryCommands } from './commands/history.ts';
 import { addQueuesCommand } from './commands/queues.ts';
 import { addRunCommand } from './commands/run.ts';
@@ -50,6 +50,7 @@ const createProgram = (server: EngineCommands, session: Session): Command => {
   addRunCommand(program, session);
   addExecutionCommands(program, session);
   addHistoryCommands(program, session);
+  addReplayCommand(program, session);
   addQueuesCommand(program, session);
   addTestCommand(program, session, server.runTestFile);
   addDeadLetterCommands(program, session);

@@ -1,5 +1,6 @@
 import type { Route } from './route.ts';
 import { accessRoutes } from './routes/access-routes.ts';
+import { bulkRoutes } from './routes/bulk-routes.ts';
 import { controlRoutes } from './routes/control-routes.ts';
 import { definitionRoutes } from './routes/definition-routes.ts';
 import { doorRoutes } from './routes/door-routes.ts';
@@ -8,6 +9,7 @@ import { healthRoutes } from './routes/health-routes.ts';
 import { operatorRoutes } from './routes/operator-routes.ts';
 import { outboxRoutes } from './routes/outbox-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
+import { quotaRoutes } from './routes/quota-routes.ts';
 import { schemaRoutes } from './routes/schema-routes.ts';
 import { startRoutes } from './routes/start-routes.ts';
 import { streamRoutes } from './routes/stream-routes.ts';
@@ -21,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...healthRoutes,
   ...definitionRoutes,
   ...schemaRoutes,
+  ...bulkRoutes,
   ...executionRoutes,
   ...streamRoutes,
   ...startRoutes,
@@ -31,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...workerRoutes,
   ...queueRoutes,
   ...accessRoutes,
+  ...quotaRoutes,
 ];
 
 /** Literal segments are plain letters and dashes: nothing in them has a meaning of its own in a pattern. */

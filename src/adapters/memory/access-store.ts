@@ -1,13 +1,29 @@
-import type { Namespace } from '../../domain/kernel/brand.ts';
+import type { Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type { AccessStore, ApiKeyRow } from '../../ports/access-store.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Serializer } from './serializer.ts';
+import type { MemoryState } from './state.ts';
+
+const quotaMethods = (
+  { tables, journal }: MemoryState,
+  serializer: Serializer,
+): Pick<AccessStore, 'findQuotas' | 'putQuotas'> => ({
+  findQuotas: (namespace) => serializer.read(() => tables.quotas.get(namespace)?.quotas ?? {}),
+  putQuotas: (namespace, quotas) =>
+    serializer.transaction(async () => {
+      const { minute = 0 as Instant, starts = 0 } = tables.quotas.get(namespace) ?? {};
+      tables.quotas.put({ namespace, quotas, minute, starts });
+      journal.commit();
+    }),
+});
 
 /** Namespaces and API keys in memory. */
-export const createAccessStore = (clock: Clock): AccessStore => {
+export const createAccessStore = (clock: Clock, state: MemoryState, serializer: Serializer): AccessStore => {
   const namespaces = new Set<Namespace>();
   const keys = new Map<string, ApiKeyRow>();
   const serverKeys = new Map<string, string>();
   return {
+    ...quotaMethods(state, serializer),
     createNamespace: async (namespace) => {
       const isNew = !namespaces.has(namespace);
       namespaces.add(namespace);

@@ -3,6 +3,7 @@ import type { WorkflowDefinition } from '../../domain/definition/workflow-defini
 import type { Namespace } from '../../domain/kernel/brand.ts';
 import type {
   DefinitionBundle,
+  DefinitionQuotaExceeded,
   DefinitionStore,
   PutDefinitionOutcome,
   SchemaRow,
@@ -32,6 +33,14 @@ class WorkflowVersions {
   all(namespace: Namespace): readonly WorkflowDefinitionRow[] {
     const names = [...(this.#namespaces.get(namespace)?.keys() ?? [])].sort(compareText);
     return names.flatMap((name) => this.versions(namespace, name));
+  }
+
+  /** Undefined: the name is there already, or there is room for it. */
+  exceeded(namespace: Namespace, name: string): DefinitionQuotaExceeded | undefined {
+    const limit = this.#state.tables.quotas.get(namespace)?.quotas.maxWorkflowDefinitions;
+    const names = new Set(this.all(namespace).map((row) => row.name));
+    if (limit === undefined || names.has(name) || names.size < limit) return undefined;
+    return { quota: 'maxWorkflowDefinitions', limit, current: names.size };
   }
 
   put(namespace: Namespace, definition: WorkflowDefinition, hash: string, overwrite: boolean): PutDefinitionOutcome {
@@ -69,8 +78,11 @@ const workflowMethods = (
   | 'listWorkflowVersions'
   | 'deleteWorkflow'
 > => ({
-  putWorkflow: async (namespace, definition, hash, overwrite) => workflows.put(namespace, definition, hash, overwrite),
+  putWorkflow: async (namespace, definition, hash, overwrite) =>
+    workflows.exceeded(namespace, definition.name) ?? workflows.put(namespace, definition, hash, overwrite),
   putNextWorkflowVersion: async (namespace, name, at) => {
+    const exceeded = workflows.exceeded(namespace, name);
+    if (exceeded !== undefined) return exceeded;
     const version = (workflows.versions(namespace, name).at(-1)?.version ?? 0) + 1;
     const { definition, hash } = at(version);
     workflows.put(namespace, definition, hash, false);

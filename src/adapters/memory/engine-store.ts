@@ -7,7 +7,9 @@ import type {
   ExecutionHead,
   IdempotencyHolder,
 } from '../../ports/engine-store.ts';
+import { admissible, admissionWrites, startContext } from './admissions.ts';
 import { deadLetterWrites } from './dead-letters.ts';
+import { deleteWrites } from './delete-execution.ts';
 import { evaluationWrites } from './evaluations.ts';
 import { eventLogWrites } from './event-log.ts';
 import { executionWrites } from './executions.ts';
@@ -40,6 +42,8 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...eventLogWrites(state),
   ...openTaskWrites(state),
   ...executionWrites(state),
+  ...admissionWrites(state),
+  ...deleteWrites(state),
   ...leaseWrites(state),
   ...reportWrites(state),
   ...waitingWrites(state),
@@ -100,6 +104,7 @@ const nextDueInMs = (state: MemoryState): Awaited<ReturnType<EngineStore['nextDu
  */
 const canWake = ({ tables }: MemoryState, executionId: ExecutionId): boolean =>
   tables.decideRows.has(executionId) ||
+  [...tables.admissions.byRun.in(executionId)].some((row) => !row.admitted) ||
   tables.outbox.byRun.first(executionId) !== undefined ||
   tables.openTasks.byRun.count(executionId) > tables.openTasks.withOutcome.count(executionId) ||
   [...tables.timers.byRun.in(executionId)].some((timer) => timer.purpose !== 'EXECUTION');
@@ -134,6 +139,8 @@ export const createEngineStore = (
     polledQueues: (namespace, queues, withinMs) =>
       serializer.transaction(() => tx.polledQueues(namespace, queues, withinMs)),
     now: async () => state.now(),
+    startContext: (namespaces) => serializer.read(() => startContext(state, namespaces)),
+    findAdmissible: (limit) => serializer.read(() => admissible(state).slice(0, limit)),
     findIdempotencyHolder: (namespace, key) => serializer.read(() => idempotencyHolder(state, namespace, key)),
     findEvent: (executionId, seq) =>
       serializer.read(() => {

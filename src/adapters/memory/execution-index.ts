@@ -7,6 +7,7 @@ import type {
   ExecutionRow,
   ExecutionSummary,
 } from '../../ports/execution-index.ts';
+import { waitingAdmission } from './admissions.ts';
 import { deadLetters } from './dead-letters.ts';
 import { internalEvents } from './internal-events.ts';
 import { optional } from './optional.ts';
@@ -19,8 +20,17 @@ const findRow = (state: MemoryState, namespace: Namespace, executionId: Executio
   const row = state.tables.executions.get(executionId);
   if (row?.namespace !== namespace) return undefined;
   const decideRow = state.tables.decideRows.get(executionId);
-  return { ...row, ...optional('parked', decideRow?.parked && { ...decideRow.parked, retryAt: decideRow.dueAt }) };
+  return {
+    ...row,
+    ...queuedFlag(state, executionId),
+    ...optional('parked', decideRow?.parked && { ...decideRow.parked, retryAt: decideRow.dueAt }),
+  };
 };
+
+const queuedFlag = (state: MemoryState, executionId: ExecutionId): { awaitingAdmission?: true } =>
+  [...state.tables.admissions.byRun.in(executionId)].some((place) => !place.admitted)
+    ? { awaitingAdmission: true }
+    : {};
 
 const matchesName = (name: string, wanted: string): boolean =>
   wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
@@ -57,7 +67,10 @@ const search = (
   const found: ExecutionSummary[] = [];
   for (const row of state.tables.executions.newestFirst.in(namespace)) {
     if (found.length >= page.limit) break;
-    if ((page.after === undefined || isAfter(row, page.after)) && matches(row, filter)) found.push(summaryOf(row));
+    const flag = queuedFlag(state, row.executionId);
+    const fits = filter.awaitingAdmission === undefined || filter.awaitingAdmission === 'awaitingAdmission' in flag;
+    if (!fits || (page.after !== undefined && !isAfter(row, page.after)) || !matches(row, filter)) continue;
+    found.push({ ...summaryOf(row), ...flag });
   }
   return found;
 };
@@ -111,6 +124,8 @@ export const createExecutionIndex = (state: MemoryState, serializer: Serializer)
       ),
     lastSeq: (namespace, executionId) =>
       serializer.read(() => (isOf(namespace, executionId) ? state.events.get(executionId).length : undefined)),
+    waitingAdmission: (namespace, executionId) =>
+      serializer.read(() => (isOf(namespace, executionId) ? waitingAdmission(state, executionId) : undefined)),
     openTasks: (namespace, executionId) =>
       serializer.read(() =>
         isOf(namespace, executionId) ? [...state.tables.openTasks.byRun.in(executionId)].map(openTaskRow) : [],

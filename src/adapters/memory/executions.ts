@@ -1,6 +1,7 @@
 import { isClosedExecution } from '../../domain/execution/statuses.ts';
-import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, Namespace } from '../../domain/kernel/brand.ts';
 import type { EngineTx, NewExecution, Owed, ProjectExecution } from '../../ports/engine-store.ts';
+import { limitsStarts } from './admissions.ts';
 import { optional } from './optional.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
 import type { MemoryState } from './state.ts';
@@ -28,17 +29,15 @@ const projectedRow = (row: StoredExecution, { item }: Owed<ProjectExecution>): S
 /** Rows of runs and the idempotency keys that lead to them. */
 export const executionWrites = (
   state: MemoryState,
-): Pick<
-  EngineTx,
-  'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'reviseExecutions' | 'claimIdempotencyKeys'
-> => {
-  const { executions, idempotencyKeys } = state.tables;
+): Pick<EngineTx, 'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'reviseExecutions' | KeyMethods> => {
+  const { executions } = state.tables;
   return {
-    lookUpRun: async (executionId) => {
+    lookUpRun: async (executionId, startsIn) => {
       const row = executions.get(executionId);
-      if (row === undefined) return { now: state.now() };
+      const isLimited = startsIn !== undefined && limitsStarts(state, startsIn);
+      if (row === undefined) return { now: state.now(), isLimited };
       const { namespace, status, definitionHash } = row;
-      return { now: state.now(), head: { executionId, namespace, status, definitionHash } };
+      return { now: state.now(), head: { executionId, namespace, status, definitionHash }, isLimited };
     },
     createExecutions: async (created) => {
       for (const execution of created) {
@@ -61,14 +60,40 @@ export const executionWrites = (
         executions.put({ ...kept, definitionHash, version, input, ...optional('correlationId', correlationId) });
       }
     },
+    ...keyWrites(state),
+  };
+};
+
+type KeyMethods = 'claimIdempotencyKeys' | 'takeOverIdempotencyKeys' | 'releaseIdempotencyKeys';
+
+const keyWrites = ({ tables }: MemoryState): Pick<EngineTx, KeyMethods> => {
+  const { executions, idempotencyKeys } = tables;
+  const heldBy = (namespace: Namespace, key: string): ExecutionId | undefined =>
+    idempotencyKeys.get(inNamespace(namespace, key))?.executionId;
+  return {
     claimIdempotencyKeys: async (claims) => {
       const won = new Set<ExecutionId>();
       for (const claim of claims) {
-        if (idempotencyKeys.has(inNamespace(claim.namespace, claim.key))) continue;
+        if (heldBy(claim.namespace, claim.key) !== undefined) continue;
         idempotencyKeys.put(claim);
         won.add(claim.executionId);
       }
       return won;
+    },
+    takeOverIdempotencyKeys: async (claims) => {
+      const won = new Set<ExecutionId>();
+      for (const claim of claims) {
+        const holder = executions.get(heldBy(claim.namespace, claim.key) ?? '');
+        if (holder === undefined || !isClosedExecution(holder.status)) continue;
+        idempotencyKeys.put(claim);
+        won.add(claim.executionId);
+      }
+      return won;
+    },
+    releaseIdempotencyKeys: async (keys) => {
+      for (const { namespace, key, executionId } of keys) {
+        if (heldBy(namespace, key) === executionId) idempotencyKeys.delete(inNamespace(namespace, key));
+      }
     },
   };
 };

@@ -1,8 +1,10 @@
+import type { Gate } from '../../domain/execution/admission.ts';
 import type { TimerPurpose } from '../../domain/execution/commands.ts';
 import type { TaskSlot } from '../../domain/execution/events.ts';
 import type { TaskOutcome } from '../../domain/execution/requests.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../../domain/kernel/brand.ts';
 import type { JsonValue } from '../../domain/kernel/json.ts';
+import type { NamespaceQuotas } from '../../ports/access-store.ts';
 import type {
   CloseTask,
   DueTimer,
@@ -80,6 +82,19 @@ export type OutboxRow = Readonly<{
 }>;
 
 export type InternalEventRow = NewInternalEvent & Readonly<{ order: number; recordedAt: Instant }>;
+
+/** A place under a limit on runs, held or queued for. */
+export type AdmissionRow = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  gate: Gate;
+  admitted: boolean;
+  position: number;
+  notBefore: Instant;
+}>;
+
+/** Quotas of a namespace, with the minute that is counted and the starts in it. */
+export type QuotaRow = Readonly<{ namespace: Namespace; quotas: NamespaceQuotas; minute: Instant; starts: number }>;
 
 export type IdempotencyRow = IdempotencyClaim;
 

@@ -6,7 +6,7 @@ import { Journal } from './journal.ts';
 import type { StoredLogLine } from './rows.ts';
 import { createTables, type Tables } from './tables.ts';
 
-/** Lists that only grow, by key; a rollback cuts off what was appended. */
+/** Lists that only grow until they are dropped, by key; a rollback cuts off what was appended. */
 export class AppendOnlyLists<K, T> {
   readonly #journal: Journal;
   readonly #lists = new Map<K, T[]>();
@@ -27,6 +27,14 @@ export class AppendOnlyLists<K, T> {
       list.pop();
       if (list.length === 0) this.#lists.delete(key);
     });
+  }
+
+  /** Forgets a whole list. */
+  drop(key: K): void {
+    const list = this.#lists.get(key);
+    if (list === undefined) return;
+    this.#lists.delete(key);
+    this.#journal.record(() => this.#lists.set(key, list));
   }
 }
 

@@ -39,7 +39,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     engine: createEngineStore(state, serializer, definitions),
     index: createExecutionIndex(state, serializer),
     definitions,
-    access: createAccessStore(clock),
+    access: createAccessStore(clock, state, serializer),
     health: { problems: async () => [] },
     wake,
     closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),

@@ -1,7 +1,9 @@
+import { gateKey } from '../../domain/execution/admit.ts';
 import type { QueuedFamily } from '../../domain/execution/commands.ts';
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { Journal } from './journal.ts';
 import {
+  type AdmissionRow,
   attemptKey,
   type ClosedTask,
   type DecideRow,
@@ -11,6 +13,7 @@ import {
   inNamespace,
   type OpenTask,
   type OutboxRow,
+  type QuotaRow,
   type StoredExecution,
   type TaskOutputRow,
   type TimerRow,
@@ -165,6 +168,27 @@ const internalEventTable = (journal: Journal) => {
   return Object.assign(new Table<InternalEventRow>(journal, (row) => String(row.order), [bySink]), { bySink });
 };
 
+/** Key of a place: a run has one at each kind of gate. */
+export const admissionKey = (executionId: ExecutionId, kind: AdmissionRow['gate']['kind']): string =>
+  `${executionId}|${kind}`;
+
+const admissionTable = (journal: Journal) => {
+  const byPosition = (a: AdmissionRow, b: AdmissionRow): number => a.position - b.position;
+  const byRun = new OrderedIndex<AdmissionRow>((row) => row.executionId, byPosition);
+  const held = new OrderedIndex<AdmissionRow>(
+    (row) => (row.admitted ? gateKey(row.namespace, row.gate) : undefined),
+    byPosition,
+  );
+  const queued = new OrderedIndex<AdmissionRow>(
+    (row) => (row.admitted ? undefined : gateKey(row.namespace, row.gate)),
+    byPosition,
+  );
+  const allQueued = new OrderedIndex<AdmissionRow>((row) => (row.admitted ? undefined : ALL), byPosition);
+  const indexes = { byRun, held, queued, allQueued };
+  const keyOf = (row: AdmissionRow) => admissionKey(row.executionId, row.gate.kind);
+  return Object.assign(new Table<AdmissionRow>(journal, keyOf, Object.values(indexes)), indexes);
+};
+
 export const dedupKeyOf = (message: { executionId: ExecutionId; dedupKey: string }): string =>
   `${message.executionId}|${message.dedupKey}`;
 
@@ -181,6 +205,8 @@ export const createTables = (journal: Journal) => ({
     JSON.stringify([namespace, taskName, key]),
   ),
   domainPolls: new Table<DomainPollRow>(journal, (row) => inNamespace(row.namespace, row.queue)),
+  admissions: admissionTable(journal),
+  quotas: new Table<QuotaRow>(journal, (row) => row.namespace),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
 });
 

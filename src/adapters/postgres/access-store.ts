@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import type { AccessStore, ApiKeyRow } from '../../ports/access-store.ts';
+import type { Namespace } from '../../domain/kernel/brand.ts';
+import type { AccessStore, ApiKeyRow, NamespaceQuotas } from '../../ports/access-store.ts';
 import type { Session } from './database.ts';
 import {
+  count,
   instant,
   namespaceName,
   prepared,
@@ -24,6 +26,16 @@ const apiKey = z.object({
   lastUsedAt: instant.exactOptional(),
   revokedAt: instant.exactOptional(),
 });
+const findNamespaceQuotas = prepared(
+  'quotas_find',
+  z.object({
+    maxConcurrentExecutions: count.exactOptional(),
+    maxExecutionsPerMinute: count.exactOptional(),
+    maxWorkflowDefinitions: count.exactOptional(),
+    maxSchedules: count.exactOptional(),
+  }),
+);
+const putNamespaceQuotas = preparedCommand('quotas_put');
 const create = preparedCommand('namespaces_create');
 const exists = prepared('namespaces_exists', z.object({ namespace: namespaceName }));
 const list = prepared('namespaces_list', z.object({ namespace: namespaceName }));
@@ -51,8 +63,31 @@ const putApiKey = async (session: Session, key: ApiKeyRow): Promise<void> => {
     where api_keys.namespace = excluded.namespace`);
 };
 
+const findQuotas = async (session: Session, namespace: Namespace): Promise<NamespaceQuotas> =>
+  (await session.row(findNamespaceQuotas`
+    select max_concurrent_executions, max_executions_per_minute, max_workflow_definitions, max_schedules
+    from namespace_quotas where namespace = ${namespace}`)) ?? {};
+
+const putQuotas = async (session: Session, namespace: Namespace, quotas: NamespaceQuotas): Promise<void> => {
+  await session.run(putNamespaceQuotas`
+    insert into namespace_quotas as present (
+      namespace, max_concurrent_executions, max_executions_per_minute, max_workflow_definitions, max_schedules
+    )
+    values (
+      ${namespace}, ${quotas.maxConcurrentExecutions ?? null}, ${quotas.maxExecutionsPerMinute ?? null},
+      ${quotas.maxWorkflowDefinitions ?? null}, ${quotas.maxSchedules ?? null}
+    )
+    on conflict (namespace) do update
+    set max_concurrent_executions = excluded.max_concurrent_executions,
+      max_executions_per_minute = excluded.max_executions_per_minute,
+      max_workflow_definitions = excluded.max_workflow_definitions, max_schedules = excluded.max_schedules,
+      updated_at = clock_timestamp()`);
+};
+
 /** Namespaces and API keys on PostgreSQL. */
 export const createAccessStore = (session: Session): AccessStore => ({
+  findQuotas: (namespace) => findQuotas(session, namespace),
+  putQuotas: (namespace, quotas) => putQuotas(session, namespace, quotas),
   createNamespace: async (namespace) =>
     (await session.run(create`
       insert into namespaces (namespace) values (${namespace}) on conflict (namespace) do nothing`)) > 0,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type { EngineStore, EngineTx, ExecutionHead } from '../../ports/engine-store.ts';
+import { admitExecutions, admitQueued, findAdmissible, postponeAdmission, releaseAdmissions } from './admissions.ts';
 import type { Database, Session } from './database.ts';
 import { deleteDeadLetters, redriveDeadLetters } from './dead-letters.ts';
 import { dropTimers, expireLeases, fireTimers, postponeTimers } from './deadlines.ts';
@@ -14,10 +15,16 @@ import {
   requestEvaluations,
 } from './decide-queue.ts';
 import { findBundles, putBundle } from './definition-bundles.ts';
+import { deleteExecution } from './delete-execution.ts';
 import { notePolls, polledQueues, prunePolls } from './domain-polls.ts';
 import { appendEvents, findEvent, readEvents } from './event-log.ts';
 import { createExecutions, lookUpRun, projectExecutions, reviseExecutions } from './executions.ts';
-import { claimIdempotencyKeys, findIdempotencyHolder } from './idempotency.ts';
+import {
+  claimIdempotencyKeys,
+  findIdempotencyHolder,
+  releaseIdempotencyKeys,
+  takeOverIdempotencyKeys,
+} from './idempotency.ts';
 import { recordInternalEvent } from './internal-events.ts';
 import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
@@ -33,6 +40,7 @@ import { holdAttempt, settleWaiting } from './waiting.ts';
 import { findWorkflowVersion } from './workflow-definitions.ts';
 
 const clock = prepared('engine_now', z.object({ now: instant }));
+const context = prepared('engine_start_context', z.object({ now: instant, limited: z.array(namespaceName) }));
 const head = prepared(
   'engine_head',
   z.object({ executionId, namespace: namespaceName, status: word<ExecutionStatus>(), definitionHash: text }),
@@ -68,7 +76,7 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   projectExecutions: (projections) => projectExecutions(session, projections),
   reviseExecutions: (revisions) => reviseExecutions(session, revisions),
   putMessages: (messages) => putMessages(session, messages),
-  lookUpRun: (id) => lookUpRun(session, id),
+  lookUpRun: (id, startsIn) => lookUpRun(session, id, startsIn),
   storeTaskOutputs: (outputs) => storeTaskOutputs(session, outputs),
   findTaskOutput: (namespace, wanted, at) => findTaskOutput(session, namespace, wanted, at),
   pruneTaskOutputs: (limit) => pruneTaskOutputs(session, limit),
@@ -76,8 +84,15 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   polledQueues: (namespace, queues, withinMs) => polledQueues(session, namespace, queues, withinMs),
   prunePolls: (olderThanMs) => prunePolls(session, olderThanMs),
   createExecutions: (executions) => createExecutions(session, executions),
+  deleteExecution: (id) => deleteExecution(session, id),
+  admitExecutions: (requests) => admitExecutions(session, requests),
+  admitQueued: (id) => admitQueued(session, id),
+  postponeAdmission: (id, delayMs) => postponeAdmission(session, id, delayMs),
+  releaseAdmissions: (ids) => releaseAdmissions(session, ids),
   claimIdempotencyKeys: (claims) => claimIdempotencyKeys(session, claims),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(session, namespace, key),
+  takeOverIdempotencyKeys: (claims) => takeOverIdempotencyKeys(session, claims),
+  releaseIdempotencyKeys: (keys) => releaseIdempotencyKeys(session, keys),
   settleTasks: (namespace, reports) => settleTasks(session, namespace, reports),
   settleWaiting: (namespace, outcomes) => settleWaiting(session, namespace, outcomes),
   holdAttempt: (namespace, taskId) => holdAttempt(session, namespace, taskId),
@@ -104,6 +119,19 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
 const now = async (session: Session): Promise<Instant> => {
   const row = await session.one(clock`select clock_timestamp() as now`);
   return row.now;
+};
+
+const startContext = async (
+  session: Session,
+  namespaces: readonly Namespace[],
+): Promise<Readonly<{ now: Instant; limited: ReadonlySet<Namespace> }>> => {
+  const { now, limited } = await session.one(context`
+    select clock_timestamp() as now, array(
+      select namespace from namespace_quotas
+      where namespace = any(${sql.array(namespaces, 'text')})
+        and (max_concurrent_executions is not null or max_executions_per_minute is not null)
+    ) as limited`);
+  return { now, limited: new Set(limited) };
 };
 
 const findHead = (session: Session, namespace: Namespace, id: ExecutionId): Promise<ExecutionHead | undefined> =>
@@ -175,6 +203,7 @@ const findStuck = async (session: Session, idleMs: number, limit: number): Promi
     where w.status = 'RUNNING'
       and w.updated_at <= (select clock_timestamp()) - ${idleMs}::bigint * interval '1 millisecond'
       and not exists (select from decide_queue d where d.workflow_id = w.workflow_id)
+      and not exists (select from execution_admissions a where a.workflow_id = w.workflow_id and not a.admitted)
       and not exists (select from task_queue t where t.workflow_id = w.workflow_id and t.outcome is null)
       and not exists (select from timers m where m.workflow_id = w.workflow_id and m.purpose <> 'EXECUTION')
       and not exists (select from outbox_events o where o.workflow_id = w.workflow_id and o.dead_at is null)
@@ -196,6 +225,8 @@ export const createEngineStore = (database: Database): EngineStore => ({
   findTaskOutput: (namespace, wanted, at) => findTaskOutput(database, namespace, wanted, at),
   polledQueues: (namespace, queues, withinMs) => polledQueues(database, namespace, queues, withinMs),
   now: () => now(database),
+  startContext: (namespaces) => startContext(database, namespaces),
+  findAdmissible: (limit) => findAdmissible(database, limit),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findEvent: (id, seq) => findEvent(database, id, seq),
   findHead: (namespace, id) => findHead(database, namespace, id),

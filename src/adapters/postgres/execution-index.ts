@@ -11,6 +11,7 @@ import type {
   ExecutionSummary,
   WebhookWait,
 } from '../../ports/execution-index.ts';
+import { findWaitingAdmission } from './admissions.ts';
 import type { Session } from './database.ts';
 import { deadLetters } from './dead-letters.ts';
 import { internalEvents } from './internal-events.ts';
@@ -45,6 +46,7 @@ const summary = z.object({
   endedAt: instant.exactOptional(),
   reason: text.exactOptional(),
   failedTask: text.exactOptional(),
+  awaitingAdmission: z.literal(true).exactOptional(),
 });
 const detail = summary.extend({
   namespace: namespaceName,
@@ -79,6 +81,12 @@ const openTasks = prepared('index_open_tasks', openTask);
 const webhooks = prepared('index_webhook_waits', z.object({ executionId, scheduledSeq: count, input: json }));
 const logs = prepared('index_logs', z.object({ id: count, at: instant, line: text }));
 
+/** Hardly any run is queued, and what is asked for a page looks by key into a small table. */
+const isQueued = sql.fragment`exists (
+  select from execution_admissions a where a.workflow_id = w.workflow_id and not a.admitted
+)`;
+const awaitingAdmission = sql.fragment`case when ${isQueued} then true end as awaiting_admission`;
+
 const findExecution = async (
   session: Session,
   namespace: Namespace,
@@ -87,7 +95,7 @@ const findExecution = async (
   const row = await session.row(find`
     select w.workflow_id as execution_id, w.namespace, w.name, w.version, w.status, w.definition_hash, w.priority,
       w.correlation_id, w.idempotency_key, w.parent_id as parent_execution_id, w.input, w.output, w.reason,
-      w.failed_task, w.started_at, w.updated_at, w.ended_at,
+      w.failed_task, w.started_at, w.updated_at, w.ended_at, ${awaitingAdmission},
       d.attempts as parked_attempts, d.reason as parked_reason, d.due_at as retry_at
     from workflow_executions w
     left join decide_queue d on d.workflow_id = w.workflow_id and d.attempts > 0
@@ -113,6 +121,7 @@ const conditionsOf = (filter: ExecutionFilter, after: ExecutionCursor | undefine
   filter.parentExecutionId !== undefined && sql.fragment`parent_id = ${filter.parentExecutionId}::uuid`,
   filter.startedAfter !== undefined && sql.fragment`started_at >= ${timestamp(filter.startedAfter)}::timestamptz`,
   filter.startedBefore !== undefined && sql.fragment`started_at < ${timestamp(filter.startedBefore)}::timestamptz`,
+  filter.awaitingAdmission !== undefined && sql.fragment`${isQueued} = ${filter.awaitingAdmission}`,
   after !== undefined &&
     sql.fragment`(started_at, workflow_id) < (${timestamp(after.startedAt)}::timestamptz, ${after.executionId}::uuid)`,
 ];
@@ -134,8 +143,8 @@ const search = (
 ): Promise<readonly ExecutionSummary[]> =>
   session.rows(composed(summary)`
     select workflow_id as execution_id, name, version, status, correlation_id, idempotency_key, priority,
-      parent_id as parent_execution_id, started_at, updated_at, ended_at, reason, failed_task
-    from workflow_executions
+      parent_id as parent_execution_id, started_at, updated_at, ended_at, reason, failed_task, ${awaitingAdmission}
+    from workflow_executions w
     where ${sql.and([sql.fragment`namespace = ${namespace}`, ...conditionsOf(filter, page.after)])}
     order by started_at desc, workflow_id desc
     limit ${page.limit}::bigint`);
@@ -222,6 +231,7 @@ export const createExecutionIndex = (session: Session): ExecutionIndex => ({
   descendants: (namespace, id, limit) => findDescendants(session, namespace, id, limit),
   history: (namespace, id, after, limit) => findHistory(session, namespace, id, after, limit),
   lastSeq: (namespace, id) => findLastSeq(session, namespace, id),
+  waitingAdmission: (namespace, id) => findWaitingAdmission(session, namespace, id),
   openTasks: (namespace, id) => findOpenTasks(session, namespace, id),
   logs: async (namespace, taskId, { after, limit }) => {
     const task = parseTaskId(taskId);

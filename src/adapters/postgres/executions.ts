@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
 import { isClosedExecution } from '../../domain/execution/statuses.ts';
-import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type {
   ExecutionHead,
   LockedExecutions,
@@ -34,7 +34,7 @@ const lockedRow = z.object({
   definitionHash: text.exactOptional(),
 });
 const lock = prepared('executions_lock', lockedRow);
-const lookUp = prepared('executions_look_up', lockedRow);
+const lookUp = prepared('executions_look_up', lockedRow.extend({ isLimited: z.boolean() }));
 const create = preparedCommand('executions_create');
 const project = preparedCommand('executions_project');
 const revise = preparedCommand('executions_revise');
@@ -79,15 +79,22 @@ export const lockExecutions = async (session: Session, ids: readonly ExecutionId
 export const lookUpRun = async (
   session: Session,
   id: ExecutionId,
-): Promise<Readonly<{ now: Instant; head?: ExecutionHead }>> => {
+  startsIn: Namespace | undefined,
+): Promise<Readonly<{ now: Instant; head?: ExecutionHead; isLimited: boolean }>> => {
   const row = await session.one(lookUp`
-    select clock_timestamp() as now, w.workflow_id as execution_id, w.namespace, w.status, w.definition_hash
+    select clock_timestamp() as now, w.workflow_id as execution_id, w.namespace, w.status, w.definition_hash,
+      exists (
+        select from namespace_quotas q
+        where q.namespace = ${startsIn ?? null}
+          and (q.max_concurrent_executions is not null or q.max_executions_per_minute is not null)
+      ) as is_limited
     from (select 1) as always
     left join lateral (
       select workflow_id, namespace, status, definition_hash from workflow_executions where workflow_id = ${id} offset 0
     ) as w on true`);
   const [head] = headOf(row);
-  return head === undefined ? { now: row.now } : { now: row.now, head };
+  const { now, isLimited } = row;
+  return head === undefined ? { now, isLimited } : { now, head, isLimited };
 };
 
 export const createExecutions = async (session: Session, executions: readonly NewExecution[]): Promise<void> => {

@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import type { ExecutionStatus } from '../../domain/execution/statuses.ts';
+import { type ExecutionStatus, isClosedExecution } from '../../domain/execution/statuses.ts';
 import type { ExecutionId, Namespace } from '../../domain/kernel/brand.ts';
 import type { IdempotencyClaim, IdempotencyHolder } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
-import { executionId, jsonRows, prepared, text, word } from './statement.ts';
+import { inLockOrder } from './decide-queue.ts';
+import { lockExecutions } from './executions.ts';
+import { executionId, jsonRows, namespaceName, prepared, preparedCommand, text, word } from './statement.ts';
 
 const claim = prepared('idempotency_claim', z.object({ executionId }));
+const holders = prepared('idempotency_holders', z.object({ namespace: namespaceName, key: text, executionId }));
+const takeOver = prepared('idempotency_take_over', z.object({ executionId }));
+const release = preparedCommand('idempotency_release');
 const find = prepared(
   'idempotency_find',
   z.object({ executionId, fingerprint: text, status: word<ExecutionStatus>() }),
@@ -37,6 +42,47 @@ export const claimIdempotencyKeys = async (
     on conflict (namespace, key) do nothing
     returning workflow_id as execution_id`);
   return new Set(won.map((row) => row.executionId));
+};
+
+/** The locks on the holders come first: whoever removes or reopens a run has its lock before it touches the key. */
+export const takeOverIdempotencyKeys = async (
+  session: Session,
+  claims: readonly IdempotencyClaim[],
+): Promise<ReadonlySet<ExecutionId>> => {
+  const wanted = claims.map(({ namespace, key }) => ({ namespace, key }));
+  const held = await session.rows(holders`
+    select k.namespace, k.key, k.workflow_id as execution_id
+    from json_to_recordset(${jsonRows(wanted)}::json) as r (namespace text, key text)
+    join idempotency_keys k on k.namespace = r.namespace and k.key = r.key`);
+  const { heads } = await lockExecutions(session, inLockOrder(held.map((row) => row.executionId)));
+  const ended = new Set(heads.filter(({ status }) => isClosedExecution(status)).map((head) => head.executionId));
+  const rows = claims.flatMap(({ namespace, key, executionId, fingerprint }) => {
+    const holder = held.find((row) => row.namespace === namespace && row.key === key)?.executionId;
+    if (holder === undefined || !ended.has(holder)) return [];
+    return [{ namespace, key, workflow_id: executionId, fingerprint, holder }];
+  });
+  if (rows.length === 0) return new Set();
+  const won = await session.rows(takeOver`
+    update idempotency_keys k
+    set workflow_id = r.workflow_id, fingerprint = r.fingerprint, created_at = clock_timestamp()
+    from json_to_recordset(${jsonRows(rows)}::json) as r (
+      namespace text, key text, workflow_id uuid, fingerprint text, holder uuid
+    )
+    where k.namespace = r.namespace and k.key = r.key and k.workflow_id = r.holder
+    returning k.workflow_id as execution_id`);
+  return new Set(won.map((row) => row.executionId));
+};
+
+export const releaseIdempotencyKeys = async (
+  session: Session,
+  keys: readonly Pick<IdempotencyClaim, 'namespace' | 'key' | 'executionId'>[],
+): Promise<void> => {
+  const rows = keys.map(({ namespace, key, executionId }) => ({ namespace, key, workflow_id: executionId }));
+  if (rows.length === 0) return;
+  await session.run(release`
+    delete from idempotency_keys k
+    using json_to_recordset(${jsonRows(rows)}::json) as r (namespace text, key text, workflow_id uuid)
+    where k.namespace = r.namespace and k.key = r.key and k.workflow_id = r.workflow_id`);
 };
 
 /** Who holds the key: to be asked once the transaction that lost it has ended, when the winner is visible. */

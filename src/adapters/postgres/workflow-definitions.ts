@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { WorkflowDefinition } from '../../domain/definition/workflow-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
-import type { DefinitionStore, PutDefinitionOutcome, WorkflowDefinitionRow } from '../../ports/definition-store.ts';
+import type {
+  DefinitionQuotaExceeded,
+  DefinitionStore,
+  PutDefinitionOutcome,
+  WorkflowDefinitionRow,
+} from '../../ports/definition-store.ts';
+import { quotaLockName } from './admissions.ts';
 import type { Database, Session } from './database.ts';
 import { count, instant, jsonOf, prepared, preparedCommand, text } from './statement.ts';
 
@@ -13,6 +19,9 @@ const row = z.object({
   updatedAt: instant,
   definition: jsonOf<WorkflowDefinition>(),
 });
+const findQuota = prepared('workflow_definitions_quota', z.object({ limit: count }));
+const lockQuota = preparedCommand('workflow_definitions_lock_quota');
+const countNames = prepared('workflow_definitions_count', z.object({ current: count, isNew: z.boolean() }));
 const insert = preparedCommand('workflow_definitions_insert');
 const replace = preparedCommand('workflow_definitions_replace');
 const lockRow = prepared('workflow_definitions_lock', z.object({ hash: text }));
@@ -29,14 +38,34 @@ const insertVersion = (session: Session, namespace: Namespace, definition: Workf
     values (${namespace}, ${definition.name}, ${definition.version}, ${hash}, ${JSON.stringify(definition)}::json)
     on conflict (namespace, name, version) do nothing`);
 
+/** Two callers would both count the last free place, so they take turns where there is a quota (promise 9). */
+const exceededQuota = async (
+  session: Session,
+  namespace: Namespace,
+  name: string,
+): Promise<DefinitionQuotaExceeded | undefined> => {
+  const quota = await session.row(findQuota`
+    select max_workflow_definitions as limit from namespace_quotas
+    where namespace = ${namespace} and max_workflow_definitions is not null`);
+  if (quota === undefined) return undefined;
+  await session.run(lockQuota`
+    select pg_advisory_xact_lock(hashtextextended(${quotaLockName(namespace)}, 0))`);
+  const { current, isNew } = await session.one(countNames`
+    select count(distinct name) as current, coalesce(bool_and(name <> ${name}), true) as is_new
+    from workflow_definitions where namespace = ${namespace}`);
+  return isNew && current >= quota.limit ? { quota: 'maxWorkflowDefinitions', limit: quota.limit, current } : undefined;
+};
+
 const putVersion = async (
   session: Session,
   namespace: Namespace,
   definition: WorkflowDefinition,
   hash: string,
   overwrite: boolean,
-): Promise<PutDefinitionOutcome> => {
+): Promise<PutDefinitionOutcome | DefinitionQuotaExceeded> => {
   const { name, version } = definition;
+  const exceeded = await exceededQuota(session, namespace, name);
+  if (exceeded !== undefined) return exceeded;
   if ((await insertVersion(session, namespace, definition, hash)) > 0) return 'created';
   const present = await session.row(lockRow`
     select hash from workflow_definitions
@@ -57,7 +86,9 @@ const putNextVersion = async (
   namespace: Namespace,
   name: string,
   at: (version: number) => Readonly<{ definition: WorkflowDefinition; hash: string }>,
-): Promise<number> => {
+): Promise<number | DefinitionQuotaExceeded> => {
+  const exceeded = await exceededQuota(session, namespace, name);
+  if (exceeded !== undefined) return exceeded;
   await session.run(lockName`select pg_advisory_xact_lock(hashtextextended(${`${namespace}:workflow:${name}`}, 0))`);
   const present = await session.row(highest`
     select max(version) as version from workflow_definitions where namespace = ${namespace} and name = ${name}`);

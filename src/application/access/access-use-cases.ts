@@ -24,6 +24,11 @@ export const createAccessUseCases = (ports: AccessPorts): Access => ({
   authenticate: authenticator(ports),
   createNamespace: createNamespace(ports.access),
   listNamespaces: async () => ok(await ports.access.listNamespaces()),
+  getQuotas: async (namespace) => ok(await ports.access.findQuotas(namespace)),
+  putQuotas: async (namespace, quotas) => {
+    await ports.access.putQuotas(namespace, quotas);
+    return ok(quotas);
+  },
   namespaceExists: (namespace) => ports.access.namespaceExists(namespace),
 });
 

@@ -4,13 +4,14 @@
  */
 const ACTIONS = {
   definitions: ['read', 'write', 'delete'],
-  executions: ['start', 'read', 'control', 'signal'],
+  executions: ['start', 'read', 'control', 'signal', 'delete'],
   tasks: ['read', 'report', 'complete'],
   queues: ['read', 'lease'],
   webhooks: ['receive'],
   events: ['read'],
   deadLetters: ['read', 'control'],
   keys: ['read', 'write'],
+  quotas: ['read'],
   platform: ['admin'],
 } as const;
 

@@ -8,9 +8,10 @@ import type { Namespace } from '../../domain/kernel/brand.ts';
 import { isJsonObject, type JsonValue } from '../../domain/kernel/json.ts';
 import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import type { ContentHasher } from '../../ports/content-hasher.ts';
-import type { DefinitionStore, PutDefinitionOutcome } from '../../ports/definition-store.ts';
+import type { DefinitionQuotaExceeded, DefinitionStore, PutDefinitionOutcome } from '../../ports/definition-store.ts';
 import type { SchemaValidator } from '../../ports/schema-validator.ts';
 import type { ApplicationError } from '../application-error.ts';
+import { exceededError } from '../exceeded-limit.ts';
 import type { UseCases } from '../use-cases.ts';
 import { cycleProblems } from './check-cycles.ts';
 import { workflowHash } from './content.ts';
@@ -61,22 +62,26 @@ const alreadyExists = ({ name, version, dialect }: WorkflowDefinition) =>
     path: 'version',
   });
 
+const tooMany = (exceeded: DefinitionQuotaExceeded, name: string) =>
+  err(exceededError({ scope: 'namespace', ...exceeded }, name));
+
 /** The next version, unless the highest one says the same already: a repeated registration must not pile up versions. */
 const registerNextVersion = async (
   namespace: Namespace,
   workflow: WorkflowDefinition,
   { definitions, hash }: DefinitionCollaborators,
-): Promise<Registered> => {
+): Promise<Result<Registered, ApplicationError>> => {
   const at = (version: number) => {
     const definition = { ...workflow, version };
     return { definition, hash: workflowHash(hash, definition) };
   };
   const latest = await definitions.findWorkflow(namespace, workflow.name);
   if (latest !== undefined && at(latest.version).hash === latest.hash) {
-    return { outcome: 'unchanged', definition: latest.definition };
+    return ok({ outcome: 'unchanged', definition: latest.definition });
   }
   const version = await definitions.putNextWorkflowVersion(namespace, workflow.name, at);
-  return { outcome: 'created', definition: at(version).definition };
+  if (typeof version !== 'number') return tooMany(version, workflow.name);
+  return ok({ outcome: 'created', definition: at(version).definition });
 };
 
 const registerVersion = async (
@@ -86,6 +91,7 @@ const registerVersion = async (
   { definitions, hash }: DefinitionCollaborators,
 ): Promise<Result<Registered, ApplicationError>> => {
   const outcome = await definitions.putWorkflow(namespace, definition, workflowHash(hash, definition), overwrite);
+  if (typeof outcome !== 'string') return tooMany(outcome, definition.name);
   // Conductor refuses a version that is there, whatever it holds; /v1 takes the same content again for done.
   const isRefused =
     outcome === 'conflict' || (outcome === 'unchanged' && definition.dialect === 'conductor' && !overwrite);
@@ -95,7 +101,7 @@ const registerVersion = async (
 /**
  * Registers a workflow definition. On /v1 a version is immutable whatever `overwrite` says, and a document without one gets
  * the next; on /api the version is 1 unless given, and `overwrite` replaces what is there.
- * Errors: the code of the first problem of the document, ALREADY_EXISTS.
+ * Errors: the code of the first problem of the document, ALREADY_EXISTS, LIMIT_EXCEEDED (the quota of the namespace).
  */
 export const createRegisterWorkflow =
   (collaborators: DefinitionCollaborators): UseCases['definitions']['registerWorkflow'] =>
@@ -104,5 +110,5 @@ export const createRegisterWorkflow =
     if (!read.ok) return refusedDefinition(read.error);
     if (door === 'conductor') return registerVersion(namespace, read.value, overwrite, collaborators);
     if (givesVersion(document)) return registerVersion(namespace, read.value, false, collaborators);
-    return ok(await registerNextVersion(namespace, read.value, collaborators));
+    return registerNextVersion(namespace, read.value, collaborators);
   };

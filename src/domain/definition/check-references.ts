@@ -87,6 +87,16 @@ const outputProblems = (context: CheckContext): readonly DefinitionProblem[] => 
   ]);
 };
 
+/** Nothing of a run has happened when its key is resolved: it can read what the start brought, and no task. */
+const rateLimitProblems = ({ workflow }: CheckContext): readonly DefinitionProblem[] => {
+  const key = workflow.rateLimitConfig?.rateLimitKey;
+  if (key === undefined) return [];
+  return judged(key, 'rateLimitConfig.rateLimitKey', (references, at) => [
+    ...[...references.tasks].map((ref) => expressionProblem(`"${ref}" is not known when a run starts`, at)),
+    ...secretsIn(references, at),
+  ]);
+};
+
 /** Expressions that name no task, and secrets where they would become visible. Problems: EXPRESSION_INVALID. */
 export const checkReferences = (context: CheckContext): readonly DefinitionProblem[] => [
   ...context.places.flatMap((place) => [
@@ -95,4 +105,5 @@ export const checkReferences = (context: CheckContext): readonly DefinitionProbl
     ...cacheKeyProblems(place, context),
   ]),
   ...outputProblems(context),
+  ...rateLimitProblems(context),
 ];

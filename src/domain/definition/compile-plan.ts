@@ -3,13 +3,27 @@ import { compileListeners, statusSinkOf } from './compile-listeners.ts';
 import { compileSequence, newCompilation } from './compile-sequence.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { PROBLEMS_MAX } from './limits.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, PlanGates } from './plan.ts';
 import { enforcedSchemasOf } from './schemas.ts';
 import type { TaskDefinition } from './task-definition.ts';
 import { compiledOrProblems } from './templates.ts';
 import type { WorkflowDefinition } from './workflow-definition.ts';
 
 const MS_PER_SECOND = 1_000;
+
+const gatesOf = (workflow: WorkflowDefinition, problems: DefinitionProblem[]): PlanGates | undefined => {
+  const { maxConcurrentExecutions: concurrentMax, rateLimitConfig: config } = workflow;
+  const key =
+    config === undefined
+      ? undefined
+      : compiledOrProblems(config.rateLimitKey, 'rateLimitConfig.rateLimitKey', problems);
+  if (concurrentMax === undefined && (config === undefined || key === undefined)) return undefined;
+  const perKey =
+    config === undefined || key === undefined
+      ? undefined
+      : { key, limit: config.concurrentExecLimit, waits: config.policy === 'QUEUE' };
+  return { concurrentMax, perKey };
+};
 
 /** A definition and the task definitions it names, by name: what a run pins. */
 export type CompilableBundle = Readonly<{
@@ -35,6 +49,7 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
   const listeners = compileListeners(workflow.extra.onStateChange);
   const statusSink = statusSinkOf(workflow);
   const isNodeHeard = [...nodes.values()].some(({ listeners: own, compensation }) => own ?? compensation?.listeners);
+  const gates = gatesOf(workflow, problems);
   if (problems.length > 0) return err(problems.slice(0, PROBLEMS_MAX));
   return ok({
     hash,
@@ -49,5 +64,6 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     listeners,
     statusSink,
     isHeard: isNodeHeard || listeners !== undefined || statusSink !== undefined,
+    gates,
   });
 };

@@ -10,7 +10,7 @@ import { FAILURE_WORKFLOW_INPUT_FORM, nameProblem } from './names.ts';
 import { readNodes, type TreeContext } from './parse-task-node.ts';
 import { documentSchema, readDocument } from './read-document.ts';
 import { withoutUndefined } from './without-undefined.ts';
-import type { Dialect, WorkflowDefinition, WorkflowTimeoutPolicy } from './workflow-definition.ts';
+import type { Dialect, RateLimitConfig, WorkflowDefinition, WorkflowTimeoutPolicy } from './workflow-definition.ts';
 
 const SCHEMA_VERSION = 2;
 const TAG = /^[^:\s]+:.+$/;
@@ -28,14 +28,23 @@ const storedShape = (door: Dialect) => {
   const limit = field.integer(0, INT32_MAX).optional();
   return {
     schemaVersion: field.integer(SCHEMA_VERSION, SCHEMA_VERSION).optional(),
-    maxConcurrentExecutions: limit,
     maxConcurrentTasks: limit,
-    rateLimitConfig: field.object.optional(),
     cacheConfig: field.object.optional(),
     onStateChange: field.object.optional(),
     workflowStatusListenerEnabled: field.flag.optional(),
     workflowStatusListenerSink: field.text.optional(),
   };
+};
+
+/** Conductor leaves everything in it open; a limit of 0 there is none. */
+const rateLimitShape = (door: Dialect) => {
+  const field = fieldsOf(door);
+  const shape = {
+    rateLimitKey: door === 'v1' ? z.string().min(1) : field.text.optional(),
+    concurrentExecLimit: door === 'v1' ? field.integer(1, INT32_MAX) : field.integer(0, INT32_MAX).optional(),
+    policy: z.enum(['QUEUE', 'REJECT']).optional(),
+  };
+  return (door === 'v1' ? z.strictObject(shape) : z.object(shape)) as unknown as z.ZodType<Partial<RateLimitConfig>>;
 };
 
 const SCHEMA = documentSchema(
@@ -62,6 +71,8 @@ const SCHEMA = documentSchema(
       failureWorkflowVersion: field.integer(0, INT32_MAX).optional(),
       restartable: field.flag.optional(),
       maskedFields: z.array(field.text).max(LIST_ENTRIES_MAX).optional(),
+      maxConcurrentExecutions: field.integer(0, INT32_MAX).optional(),
+      rateLimitConfig: rateLimitShape(door).optional(),
       tags: field.list.optional(),
       metadata: field.object.optional(),
     };
@@ -107,6 +118,11 @@ const outputParametersOf = (fields: WorkflowDocument, door: Dialect) => {
   return door === 'conductor' && given !== undefined && Object.keys(given).length === 0 ? undefined : given;
 };
 
+const rateLimitOf = ({ rateLimitConfig }: WorkflowDocument): RateLimitConfig | undefined => {
+  const { rateLimitKey = '', concurrentExecLimit = 0, policy = 'QUEUE' } = rateLimitConfig ?? {};
+  return rateLimitKey === '' || concurrentExecLimit === 0 ? undefined : { rateLimitKey, concurrentExecLimit, policy };
+};
+
 const readWorkflow = (document: JsonValue, context: TreeContext): WorkflowDefinition | undefined => {
   const { door } = context;
   const read = readDocument(document, '', SCHEMA, context);
@@ -136,6 +152,8 @@ const readWorkflow = (document: JsonValue, context: TreeContext): WorkflowDefini
     failureWorkflowVersion: fields.failureWorkflowVersion,
     restartable: fields.restartable ?? true,
     maskedFields: fields.maskedFields,
+    maxConcurrentExecutions: fields.maxConcurrentExecutions || undefined,
+    rateLimitConfig: rateLimitOf(fields),
     tags: tagsOf(fields, context),
     metadata: fields.metadata ?? {},
     extra,

@@ -152,6 +152,14 @@ export type PlanNode =
 export type PlanNodeType = PlanNode['type'];
 export type { OperatorType };
 
+/** What a start of the definition has to pass; most definitions have none, and their runs never pay for it. */
+export type PlanGates = Readonly<{
+  /** Runs of the name at a time. */
+  concurrentMax: number | undefined;
+  /** Runs of the name and one key at a time. */
+  perKey: Readonly<{ key: CompiledTemplate; limit: number; waits: boolean }> | undefined;
+}>;
+
 /** A definition compiled: all that `decide` reads, nothing parsed twice. */
 export type Plan = Readonly<{
   hash: string;
@@ -170,4 +178,5 @@ export type Plan = Readonly<{
   statusSink: string | undefined;
   /** Somebody listens to something. */
   isHeard: boolean;
+  gates: PlanGates | undefined;
 }>;

@@ -115,6 +115,14 @@ export type TaskNodeDefinition = Readonly<{
   extra: JsonObject;
 }>;
 
+/** How many runs with the same key may be going at a time, and what becomes of one too many. */
+export type RateLimitConfig = Readonly<{
+  /** Text with expressions over the start of the run. */
+  rateLimitKey: string;
+  concurrentExecLimit: number;
+  policy: 'QUEUE' | 'REJECT';
+}>;
+
 export type WorkflowTimeoutPolicy = 'TIME_OUT_WF' | 'ALERT_ONLY';
 
 /** What the user registered, made explicit: absent fields were filled by the door it came through. */
@@ -140,6 +148,9 @@ export type WorkflowDefinition = Readonly<{
   restartable: boolean;
   /** Keys whose values no read shows; absent in what was stored before it had an effect. */
   maskedFields?: readonly string[];
+  /** Runs of this name that may be going at a time; absent: any number. */
+  maxConcurrentExecutions?: number;
+  rateLimitConfig?: RateLimitConfig;
   tags: readonly string[];
   metadata: JsonObject;
   /** Stored and shown, without effect in this version. */

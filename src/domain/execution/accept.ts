@@ -96,6 +96,12 @@ const acceptOpen = (
       return acceptUpgrade(state, request, now);
     case 'PassExecutionDeadline':
       return passDeadline(state, now);
+    case 'Admit':
+      return state.awaitingAdmission
+        ? ok([{ type: 'ExecutionAdmitted', at: now }])
+        : reject('INVALID_STATE', 'The execution does not await its admission.');
+    case 'AwaitAdmission':
+      return ok([{ type: 'ExecutionQueued', at: now, key: request.key }]);
     default:
       return request satisfies never;
   }

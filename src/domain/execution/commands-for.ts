@@ -2,6 +2,7 @@ import { type Instant, taskIdOf } from '../kernel/brand.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { registry } from '../tasks/registry.ts';
+import { isGated } from './admission.ts';
 import {
   endForParent,
   endOfChild,
@@ -47,9 +48,9 @@ const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Comman
     case 'TaskClosed':
       return closings(state, event);
     case 'ExecutionPaused':
-      return [{ type: 'ProjectExecution', status: 'PAUSED', at: event.at }];
+      return [{ type: 'ProjectExecution', status: 'PAUSED', at: event.at }, ...review(state)];
     case 'ExecutionResumed':
-      return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }];
+      return [{ type: 'ProjectExecution', status: 'RUNNING', at: event.at }, ...review(state)];
     case 'ExecutionRetried':
       return [...reopenings(state, event.at), ...revivalForParent(state, event)];
     case 'CompensationStarted':
@@ -81,6 +82,8 @@ const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Comman
     case 'LoopIterated':
     case 'SignalBuffered':
     case 'MessageReceived':
+    case 'ExecutionQueued':
+    case 'ExecutionAdmitted':
     case 'ExecutionDeadlineMissed':
     case 'CompensationEnded':
     case 'ExecutionJumped':
@@ -109,6 +112,9 @@ const revisions = (
   const correlated = correlationId === undefined ? {} : { correlationId };
   return [{ type: 'ReviseExecution', definitionHash, version, input, ...correlated }];
 };
+
+const review = (state: ExecutionState): readonly Command[] =>
+  state.awaitingAdmission ? [{ type: 'ReviewAdmissions' }] : [];
 
 const entryOf = (state: ExecutionState, slot: Readonly<{ ref: string; iteration: number }>): TaskEntry => {
   const entry = state.tasks.get(keyOf(slot));
@@ -193,6 +199,7 @@ const endings = (state: ExecutionState, event: ExecutionClosed): readonly Comman
     ...(event.failedTask === undefined ? {} : { failedTask: event.failedTask }),
   },
   ...endForParent(state, event),
+  ...(isGated(state) ? [{ type: 'ReleaseAdmission' as const }] : []),
   ...failureWorkflow(state, event),
 ];
 

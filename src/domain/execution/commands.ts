@@ -54,6 +54,10 @@ export type Command =
     >
   | Readonly<TaskSlot & { type: 'CancelTimers'; attempt: number }>
   | Readonly<OutputKey & { type: 'StoreTaskOutput'; output: JsonObject; expiresAt: Instant }>
+  /** The run ended: its places under limits on runs are free for others. */
+  | Readonly<{ type: 'ReleaseAdmission' }>
+  /** A queued run was paused or resumed: who is next may be another now. */
+  | Readonly<{ type: 'ReviewAdmissions' }>
   | Readonly<{
       type: 'ProjectExecution';
       status: ExecutionStatus;

@@ -34,7 +34,7 @@ export const applyAccepted = (state: ExecutionState, accepted: readonly Workflow
 
 /**
  * Derives what follows by the engine's own rules into a state that the caller owns: one fact, folded, and a look again,
- * until nothing is due. Deciding the decided yields nothing. A paused run decides nothing.
+ * until nothing is due. Deciding the decided yields nothing. A run that is paused or awaits its admission decides nothing.
  */
 export const decideOwned = (
   state: ExecutionState,
@@ -44,7 +44,7 @@ export const decideOwned = (
 ): Decision => {
   const events: SequencedEvent[] = [];
   const commands: Command[] = [];
-  while (state.lifecycle.status === 'RUNNING') {
+  while (state.lifecycle.status === 'RUNNING' && !state.awaitingAdmission) {
     if (events.length >= eventsMax) return { events, commands, more: true, needs: [] };
     const due = nextEvent(state, environment, now);
     if (due === undefined) break;

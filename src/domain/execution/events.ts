@@ -39,6 +39,10 @@ export type ExecutionStarted = Readonly<{
   parent?: ParentLink;
   /** Runs above a child: absent where there is none. */
   depth?: number;
+  /** The run whose start this one repeats. */
+  copyOf?: ExecutionId;
+  /** It holds or awaits a place under a limit on runs, which its end gives back. */
+  gated?: true;
   /** The run whose failure started this one; a failure workflow never starts another. */
   failedExecutionId?: ExecutionId;
 }>;
@@ -196,6 +200,12 @@ export type MessageReceived = Readonly<{
   payload: JsonObject;
   by: string;
 }>;
+
+/** Every place under a limit on runs is taken: nothing is scheduled until one is free. `key` is the resolved one. */
+export type ExecutionQueued = Readonly<{ type: 'ExecutionQueued'; at: Instant; key: string }>;
+
+/** A queued run got its place. Legal only while it awaits one. */
+export type ExecutionAdmitted = Readonly<{ type: 'ExecutionAdmitted'; at: Instant }>;
 
 export type ExecutionPaused = Readonly<{ type: 'ExecutionPaused'; at: Instant; by: string; reason?: string }>;
 export type ExecutionResumed = Readonly<{ type: 'ExecutionResumed'; at: Instant; by: string; reason?: string }>;
@@ -385,6 +395,8 @@ export type WorkflowEvent =
   | OperatorClosed
   | SignalBuffered
   | MessageReceived
+  | ExecutionQueued
+  | ExecutionAdmitted
   | ExecutionPaused
   | ExecutionResumed
   | ExecutionDeadlineMissed

@@ -58,6 +58,12 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
       return;
     case 'MessageReceived':
       return messageReceived(state, event);
+    case 'ExecutionQueued':
+      state.awaitingAdmission = true;
+      return;
+    case 'ExecutionAdmitted':
+      state.awaitingAdmission = false;
+      return lookAgainAt(state, ROOT_KEY);
     case 'ExecutionPaused':
       state.lifecycle = { status: 'PAUSED' };
       return;
@@ -117,5 +123,6 @@ const started = (state: ExecutionState, event: ExecutionStarted): void => {
 const executionClosed = (state: ExecutionState, event: ExecutionClosed): void => {
   cancelOpen(state, event.at);
   compensationInterrupted(state, event.reason);
+  state.awaitingAdmission = false;
   state.lifecycle = { status: event.status, endedAt: event.at, reason: event.reason, output: event.output };
 };

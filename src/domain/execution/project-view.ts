@@ -61,6 +61,7 @@ const draftOf = (executionId: ExecutionId, event: ExecutionStarted): Draft => ({
   opened: new Set(),
   ...(event.correlationId === undefined ? {} : { correlationId: event.correlationId }),
   ...(event.parent === undefined ? {} : { parent: event.parent }),
+  ...(event.copyOf === undefined ? {} : { copyOf: event.copyOf }),
 });
 
 const add = (draft: Draft, task: Mutable<TaskView>, stays: boolean): void => {
@@ -123,6 +124,12 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
       return startCompensation(draft, event);
     case 'CompensationEnded':
       return compensate(draft, event.status, event.reason);
+    case 'ExecutionQueued':
+      draft.awaitingAdmission = true;
+      return;
+    case 'ExecutionAdmitted':
+      delete draft.awaitingAdmission;
+      return;
     case 'ExecutionClosed':
       return closeExecution(draft, event);
     case 'ExecutionPaused':
@@ -249,6 +256,7 @@ const compensate = (
 const closeExecution = (draft: Draft, event: Extract<SequencedEvent['event'], { type: 'ExecutionClosed' }>): void => {
   cancelOpen(draft, event.at);
   if (draft.compensation?.status === 'RUNNING') compensate(draft, 'FAILED', event.reason, []);
+  delete draft.awaitingAdmission;
   draft.status = event.status;
   draft.output = event.output;
   draft.endedAt = event.at;

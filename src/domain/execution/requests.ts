@@ -77,7 +77,11 @@ export type ExecutionRequest =
         taskOutputs: Readonly<Record<string, JsonObject>>;
       }
     >
-  | Readonly<{ type: 'PassExecutionDeadline' }>;
+  | Readonly<{ type: 'PassExecutionDeadline' }>
+  /** The store has given a queued run its place. */
+  | Readonly<{ type: 'Admit' }>
+  /** The store has no place for a run that was just reopened. */
+  | Readonly<{ type: 'AwaitAdmission'; key: string }>;
 
 /** Why a request was refused. The codes are those of the API. */
 export type Rejection = Readonly<{

@@ -188,6 +188,8 @@ export type ExecutionState = {
   /** When the run's own deadline counts from. */
   deadlineFrom: Instant | undefined;
   executionDeadlineMissed: boolean;
+  /** It waits for a place under a limit on runs: nothing is decided until then. */
+  awaitingAdmission: boolean;
 };
 
 /** The run itself among the due keys. */
@@ -229,6 +231,7 @@ export const emptyState = (
   patched: false,
   deadlineFrom: undefined,
   executionDeadlineMissed: false,
+  awaitingAdmission: false,
 });
 
 const copyLoop = (loop: LoopPhase): LoopPhase => ({ ...loop, kept: new Map(loop.kept) });

@@ -42,6 +42,8 @@ export type ExecutionView = Readonly<{
   version: number;
   definitionHash: string;
   status: ExecutionStatus;
+  /** RUNNING or PAUSED, and nothing is scheduled until it gets its place under a limit on runs. */
+  awaitingAdmission?: true;
   seq: number;
   input: JsonObject;
   output?: JsonObject;
@@ -49,6 +51,7 @@ export type ExecutionView = Readonly<{
   priority: number;
   correlationId?: string;
   parent?: ParentLink;
+  copyOf?: ExecutionId;
   startedAt: Instant;
   endedAt?: Instant;
   reason?: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NAMESPACE, useCluster } from '../../support/engine.ts';
 import { createGate, withTx } from '../../support/faults.ts';
-import { violations } from '../../support/invariants.ts';
+import { deadlocks, violations } from '../../support/invariants.ts';
 import { registerWorkflow, startRequest } from '../../support/runs.ts';
 import { chain } from './definitions.ts';
 import { countOf, whenBlocked } from './given.ts';
@@ -66,19 +66,89 @@ describe('starts with an idempotency key', () => {
     expect(lost.ok && won.ok && lost.value.executionId === won.value.executionId).toBe(true);
   });
 
-  it('strategy FAIL answers CONFLICT with the run that exists; FAIL_ON_RUNNING only while it runs', async () => {
-    const first = await start(0, 'strategy');
-    const id = first.ok ? first.value.executionId : undefined;
-    const again = (idempotencyStrategy: 'FAIL' | 'FAIL_ON_RUNNING') =>
-      at(1).useCases.executions.start(
-        NAMESPACE,
-        startRequest('idem', { input: { n: 1 }, idempotencyKey: 'strategy', idempotencyStrategy }),
-      );
-    expect(await again('FAIL')).toMatchObject({ error: { code: 'CONFLICT', details: { workflowId: id } } });
-    expect(await again('FAIL_ON_RUNNING')).toMatchObject({ error: { code: 'CONFLICT' } });
-    if (id === undefined) throw new Error('expected a run');
+  it('strategy FAIL answers CONFLICT with the run that exists, whether it has ended or not', async () => {
+    const id = await startedId('fails');
+    const again = () => startWith('fails', 'FAIL');
+    expect(await again()).toMatchObject({ error: { code: 'CONFLICT', details: { workflowId: id } } });
     await at(0).useCases.executions.terminate(NAMESPACE, id, 'test');
-    expect(await again('FAIL_ON_RUNNING')).toMatchObject({ ok: true, value: { executionId: id, created: false } });
+    expect(await again()).toMatchObject({ error: { code: 'CONFLICT', details: { workflowId: id } } });
+  });
+
+  it('strategy FAIL_ON_RUNNING is refused while the run is going or paused, and takes the key over once it has ended', async () => {
+    const id = await startedId('bold');
+    expect(await startWith('bold', 'FAIL_ON_RUNNING')).toMatchObject({ error: { code: 'CONFLICT' } });
+    await at(0).useCases.executions.pause(NAMESPACE, id, 'test');
+    expect(await startWith('bold', 'FAIL_ON_RUNNING')).toMatchObject({ error: { code: 'CONFLICT' } });
+    await at(0).useCases.executions.terminate(NAMESPACE, id, 'test');
+    const taken = await startWith('bold', 'FAIL_ON_RUNNING', 2);
+    expect(taken).toMatchObject({ ok: true, value: { created: true } });
+    const second = taken.ok ? taken.value.executionId : undefined;
+    expect(second).not.toBe(id);
+    expect(await startWith('bold', 'RETURN_EXISTING', 2)).toMatchObject({ value: { executionId: second } });
+    expect(await startWith('bold', 'RETURN_EXISTING', 1)).toMatchObject({ error: { code: 'IDEMPOTENCY_KEY_REUSED' } });
     expect(await violations(cluster().observer, at(0).definitions)).toEqual([]);
   });
+
+  it('50 racing FAIL_ON_RUNNING starts under the key of an ended run make one run, round after round', async () => {
+    let id = await startedId('rounds');
+    for (let round = 0; round < 4; round += 1) {
+      await at(0).useCases.executions.terminate(NAMESPACE, id, 'test');
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => startWith('rounds', 'FAIL_ON_RUNNING', 1, index % 2)),
+      );
+      const [winner, ...more] = answers.flatMap((answer) => (answer.ok ? [answer.value] : []));
+      expect(more).toEqual([]);
+      expect(winner?.created).toBe(true);
+      const codes = new Set(answers.flatMap((answer) => (answer.ok ? [] : [answer.error.code])));
+      expect([...codes]).toEqual(['CONFLICT']);
+      id = winner?.executionId ?? id;
+    }
+    expect(await runsWith('rounds')).toBe(5);
+  });
+
+  it('a retry of the holder and a take-over of its key never both see the key free', async () => {
+    let id = await startedId('contested');
+    for (let round = 0; round < 6; round += 1) {
+      await at(0).useCases.executions.terminate(NAMESPACE, id, 'test');
+      const [retried, taken] = await Promise.all([
+        at(1).useCases.executions.retry(NAMESPACE, id, 'test'),
+        startWith('contested', 'FAIL_ON_RUNNING'),
+      ]);
+      expect(retried.ok).toBe(true);
+      if (taken.ok) {
+        // The key went first, to the new run; the old one was reopened without it.
+        await at(0).useCases.executions.terminate(NAMESPACE, id, 'test');
+        id = taken.value.executionId;
+      } else expect(taken.error).toMatchObject({ code: 'CONFLICT', details: { workflowId: id } });
+    }
+    expect(await deadlocks(cluster().observer)).toBe(0);
+  });
+
+  it('a key of one workflow is not that of another, nor of the namespace', async () => {
+    await registerWorkflow(at(0), chain('idem_too', 1, 'idem'));
+    const scoped = (name: string) => {
+      const change = { input: {}, idempotencyKey: 'scoped', idempotencyScope: 'workflow' } as const;
+      return at(0).useCases.executions.start(NAMESPACE, startRequest(name, change));
+    };
+    const [one, other, again] = [await scoped('idem'), await scoped('idem_too'), await scoped('idem')];
+    expect([one, other, again].map((answer) => answer.ok && answer.value.created)).toEqual([true, true, false]);
+    expect(await start(0, 'scoped')).toMatchObject({ ok: true, value: { created: true } });
+  });
+
+  const startWith = (
+    idempotencyKey: string,
+    idempotencyStrategy: 'RETURN_EXISTING' | 'FAIL' | 'FAIL_ON_RUNNING',
+    n = 1,
+    server = 1,
+  ) =>
+    at(server).useCases.executions.start(
+      NAMESPACE,
+      startRequest('idem', { input: { n }, idempotencyKey, idempotencyStrategy }),
+    );
+
+  const startedId = async (key: string) => {
+    const first = await start(0, key);
+    if (!first.ok) throw new Error(first.error.message);
+    return first.value.executionId;
+  };
 });

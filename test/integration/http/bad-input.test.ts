@@ -11,6 +11,10 @@ const SEARCH = `${ns}/executions/search`;
 const LEASE = `${ns}/queues/bill/lease`;
 const MESSAGES = `${ns}/executions/${RUN}/messages`;
 const COMPLETE = `${ns}/tasks/${TASK}/complete`;
+const BULK = `/v1/ns/${NAMESPACE}/executions/bulk`;
+const REPLAY = `/v1/ns/${NAMESPACE}/executions/${RUN}/replay`;
+const RUN_AGAIN = `/v1/ns/${NAMESPACE}/executions/${RUN}/run-again`;
+const manyIds = (count: number): string => JSON.stringify({ action: 'pause', ids: Array(count).fill('a') });
 const RUN_PATH = `${ns}/executions/${RUN}`;
 
 let fixture: Fixture;
@@ -98,6 +102,31 @@ const ROWS: Row[] = [
   [28, 'another namespace', REGISTER, `{"namespace":"${OTHER_NAMESPACE}"}`, 400, 'NAMESPACE_MISMATCH', 'namespace'],
   [28, 'a namespace that is no text', START, '{"namespace":1}', 400, 'UNKNOWN_FIELD', 'namespace'],
   [55, 'an empty idempotency key', START, '{"idempotencyKey":""}', 400, 'VALIDATION_FAILED', 'idempotencyKey'],
+  [61, 'a bulk call without an action', BULK, '{"ids":["a"]}', 400, 'VALIDATION_FAILED', 'action'],
+  [61, 'a bulk action nobody knows', BULK, '{"action":"explode","ids":["a"]}', 400, 'VALIDATION_FAILED', 'action'],
+  [61, 'a bulk call for no run', BULK, '{"action":"pause","ids":[]}', 400, 'VALIDATION_FAILED', 'ids'],
+  [61, 'a bulk call for 1,001 runs', BULK, manyIds(1_001), 400, 'VALIDATION_FAILED', 'ids'],
+  [
+    61,
+    'a bulk call for a run without a name',
+    BULK,
+    '{"action":"pause","ids":[""]}',
+    400,
+    'VALIDATION_FAILED',
+    'ids[0]',
+  ],
+  [
+    61,
+    'an unknown field of a bulk call',
+    BULK,
+    '{"action":"pause","ids":["a"],"force":true}',
+    400,
+    'UNKNOWN_FIELD',
+    'force',
+  ],
+  [61, 'a replay of the version 0', REPLAY, '{"version":0}', 400, 'VALIDATION_FAILED', 'version'],
+  [61, 'a run again with a status', RUN_AGAIN, '{"status":"COMPLETED"}', 400, 'UNKNOWN_FIELD', 'status'],
+  [61, 'a run again with no object for its input', RUN_AGAIN, '{"input":[1]}', 400, 'VALIDATION_FAILED', 'input'],
   [56, 'no lease token', REPORT, '{"status":"COMPLETED"}', 400, 'VALIDATION_FAILED', 'leaseToken'],
   [56, 'a token that is none', REPORT, '{"leaseToken":"x","status":"COMPLETED"}', 409, 'LEASE_LOST'],
   [56, 'a token of nobody', REPORT, `{"leaseToken":"${RUN}","status":"COMPLETED"}`, 409, 'LEASE_LOST'],
@@ -252,9 +281,9 @@ describe('row 29: a path that is not plain reaches nothing', () => {
 
 describe('row 35: a method that a path does not have is 405 and says which it has', () => {
   test.each([
-    ['PUT', `${ns}/executions/search`, 'POST, GET, HEAD'],
+    ['PUT', `${ns}/executions/search`, 'DELETE, POST, GET, HEAD'],
     ['PATCH', `${ns}/queues`, 'GET, HEAD'],
-    ['DELETE', RUN_PATH, 'GET, HEAD, POST'],
+    ['PUT', RUN_PATH, 'DELETE, GET, HEAD, POST'],
     ['OPTIONS', `${ns}/keys`, 'POST, GET, HEAD'],
   ])('%s %s', async (method, path, allow) => {
     const answer = await fixture.send(method, path, { key });

@@ -293,6 +293,9 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
     },
     settleTasks: (namespace, reports) => settleAlone(options, namespace, reports),
     now: () => alone(options, 'now', (statement) => Math.floor(statement.now()) as Instant),
+    startContext: () =>
+      alone(options, 'now', (statement) => ({ now: Math.floor(statement.now()) as Instant, limited: new Set() })),
+    findAdmissible: async () => [],
     findIdempotencyHolder: (namespace, key) =>
       alone(options, 'find-holder', (statement) => {
         const claim = statement.find(tables.idempotencyKeys, idempotencyKey({ namespace, key }));

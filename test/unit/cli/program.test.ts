@@ -254,6 +254,54 @@ test.for(['pause', 'resume', 'terminate', 'retry'])('executions %s acts on the r
   });
 });
 
+test('executions with several ids acts on all of them, says what came of each, and fails when one was refused', async () => {
+  const other = ID.replace(/1$/, '2');
+  server.route = () =>
+    ok({
+      answers: [
+        { id: ID, outcome: 'done', status: 'TERMINATED' },
+        { id: other, outcome: 'refused', error: 'TERMINAL_STATE', message: `it has ended${ESC}[0m` },
+      ],
+      done: 1,
+      refused: 1,
+    });
+  expect(await rondo(['executions', 'terminate', ID, other, '--reason', 'because'])).toEqual({
+    exitCode: 1,
+    out: `${ID}  TERMINATED\n${other}  TERMINAL_STATE  it has ended\\u001b[0m\n`,
+    err: '',
+  });
+  expect(server.calls[0]).toMatchObject({
+    method: 'POST',
+    path: '/v1/ns/default/executions/bulk',
+    body: { action: 'terminate', ids: [ID, other], reason: 'because' },
+  });
+});
+
+test('executions delete removes one run or many', async () => {
+  server.route = () => ok({ answers: [{ id: ID, outcome: 'done' }], done: 1, refused: 0 });
+  expect(await rondo(['executions', 'delete', ID])).toEqual({ exitCode: 0, out: `${ID}  deleted\n`, err: '' });
+  expect(server.calls[0]?.body).toEqual({ action: 'delete', ids: [ID] });
+});
+
+test('replay says that a run follows again from its log, or where it does not', async () => {
+  const replayed = { workflowId: ID, name: 'order', version: 1, recorded: 7, same: true };
+  server.route = () => ok(replayed);
+  const same = await rondo(['replay', ID]);
+  expect(same).toEqual({ exitCode: 0, out: '7 events follow again from order 1\n', err: '' });
+  expect(server.calls[0]).toMatchObject({ path: `/v1/ns/default/executions/${ID}/replay`, body: {} });
+  const event = { seq: 3, type: 'TaskScheduled', at, taskRef: 'charge', iteration: 0, attempt: 1 };
+  const difference = { seq: 3, recorded: event, derived: { ...event, taskRef: 'refund' } };
+  server.route = () =>
+    ok({ ...replayed, version: 2, same: false, difference, preview: { events: [event], unused: [4] } });
+  const other = await rondo(['replay', ID, '--version', '2']);
+  expect(other.exitCode).toBe(1);
+  expect(other.out).toContain('order 2 goes another way at event 3\n');
+  expect(other.out).toMatch(/recorded .*charge/);
+  expect(other.out).toMatch(/derived .*refund/);
+  expect(other.out).toContain('without a place in it: the events 4 of the record\n');
+  expect(server.calls[1]?.body).toEqual({ version: 2 });
+});
+
 test('executions signal sends task, status and output', async () => {
   server.route = () => ok({ ...summary('RUNNING'), delivered: false });
   const ran = await rondo(['executions', 'signal', ID, '--ref', 'approval', '--output', '{"yes":true}']);

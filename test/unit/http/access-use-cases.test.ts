@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSystemIds } from '../../../src/adapters/ids/system-ids.ts';
 import { sha256KeyHasher } from '../../../src/adapters/keys/sha256-key-hasher.ts';
-import { createAccessStore } from '../../../src/adapters/memory/access-store.ts';
+import { createMemoryStores } from '../../../src/adapters/memory/stores.ts';
 import { createAccessUseCases } from '../../../src/application/access/access-use-cases.ts';
 import type { UseCases } from '../../../src/application/use-cases.ts';
 import type { Instant, Namespace } from '../../../src/domain/kernel/brand.ts';
@@ -21,7 +21,7 @@ beforeEach(async () => {
   touches = 0;
   comparisons = 0;
   const clock = { now: () => now as Instant, monotonicMs: () => now };
-  const memory = createAccessStore(clock);
+  const memory = createMemoryStores({ clock }).access;
   const touchApiKey: AccessStore['touchApiKey'] = (id) => {
     touches += 1;
     return memory.touchApiKey(id);

@@ -1,15 +1,20 @@
 import { type Command, Option } from 'commander';
 import type {
+  BulkAnswerBody,
+  BulkBody,
   ControlBody,
   ExecutionDetailBody,
   ExecutionPageBody,
   ExecutionSummaryBody,
+  ReplayAnswerBody,
   SearchBody,
   SignalAnswerBody,
   SignalBody,
   TerminateBody,
 } from '../../../client/wire.ts';
 import { positiveInteger } from '../arguments.ts';
+import { describeEvent } from '../describe-event.ts';
+import { CliError, EXIT } from '../exit-codes.ts';
 import { readObjectArgument } from '../json-input.ts';
 import { collectPages } from '../pages.ts';
 import type { Printer } from '../printer.ts';
@@ -39,7 +44,10 @@ const CONTROLS = [
   ['pause', 'schedule nothing new until it is resumed'],
   ['resume', 'go on with a paused run'],
   ['retry', 'reopen a failed run at its failed tasks'],
+  ['delete', 'remove a run that has ended, with all that is known of it'],
 ] as const;
+
+type Control = (typeof CONTROLS)[number][0];
 
 export const addExecutionCommands = (program: Command, session: Session): void => {
   const executions = program.command('executions').description('runs');
@@ -57,21 +65,21 @@ export const addExecutionCommands = (program: Command, session: Session): void =
     .action((id: string, _options: object, command: Command) => get(session, command, id));
   for (const [name, description] of CONTROLS) {
     executions
-      .command(`${name} <id>`)
-      .description(description)
+      .command(`${name} <id...>`)
+      .description(`${description}; several at once: one line each`)
       .option('--reason <text>', 'kept in history')
-      .action((id: string, options: { reason?: string }, command: Command) =>
-        control(session, command, id, name, options.reason),
+      .action((ids: readonly string[], options: { reason?: string }, command: Command) =>
+        control(session, command, ids, name, options.reason),
       );
   }
   addOperatorCommands(executions, session);
   executions
-    .command('terminate <id>')
-    .description('end a run and cancel what is open')
+    .command('terminate <id...>')
+    .description('end a run and cancel what is open; several at once: one line each')
     .option('--reason <text>', 'kept in history')
     .option('--failure-workflow', 'start its failure workflow too')
-    .action((id: string, options: { reason?: string; failureWorkflow?: boolean }, command: Command) =>
-      terminate(session, command, id, options),
+    .action((ids: readonly string[], options: { reason?: string; failureWorkflow?: boolean }, command: Command) =>
+      terminate(session, command, ids, options),
     );
   executions
     .command('signal <id>')
@@ -81,6 +89,15 @@ export const addExecutionCommands = (program: Command, session: Session): void =
     .option('--output <json>', 'a JSON object, @file, or - for stdin')
     .option('--wait <seconds>', 'until the run has ended or waits again', positiveInteger)
     .action((id: string, options: SignalOptions, command: Command) => signal(session, command, id, options));
+};
+
+/** `rondo replay`: a command of its own, as it is about history. */
+export const addReplayCommand = (program: Command, session: Session): void => {
+  program
+    .command('replay <id>')
+    .description('derive a run again from its log; nothing is carried out')
+    .option('--version <number>', 'a preview with another version of the definition', positiveInteger)
+    .action((id: string, options: { version?: number }, command: Command) => replay(session, command, id, options));
 };
 
 const pathOf = (id: string, verb = ''): string => `/executions/${encodeURIComponent(id)}${verb}`;
@@ -145,30 +162,84 @@ const printDetail = (printer: Printer, detail: ExecutionDetailBody): void => {
 const control = async (
   session: Session,
   command: Command,
-  id: string,
-  action: (typeof CONTROLS)[number][0],
+  ids: readonly string[],
+  action: Control,
   reason: string | undefined,
 ): Promise<void> => {
-  const body: ControlBody = reason === undefined ? {} : { reason };
-  await act(session, command, pathOf(id, `/${action}`), body);
+  const [id = ''] = ids;
+  const given = reason === undefined ? {} : { reason };
+  if (ids.length > 1 || action === 'delete') return controlMany(session, command, { action, ids: [...ids], ...given });
+  await act(session, command, pathOf(id, `/${action}`), given);
 };
 
 const terminate = async (
   session: Session,
   command: Command,
-  id: string,
+  ids: readonly string[],
   { reason, failureWorkflow }: { reason?: string; failureWorkflow?: boolean },
 ): Promise<void> => {
-  const body: TerminateBody = {
-    ...(reason === undefined ? {} : { reason }),
-    ...(failureWorkflow === undefined ? {} : { triggerFailureWorkflow: failureWorkflow }),
-  };
-  await act(session, command, pathOf(id, '/terminate'), body);
+  const [id = ''] = ids;
+  const given = reason === undefined ? {} : { reason };
+  if (ids.length === 1) {
+    const body: TerminateBody = {
+      ...given,
+      ...(failureWorkflow === undefined ? {} : { triggerFailureWorkflow: failureWorkflow }),
+    };
+    return act(session, command, pathOf(id, '/terminate'), body);
+  }
+  if (failureWorkflow === true) throw new CliError('USAGE', '--failure-workflow goes with one id');
+  await controlMany(session, command, { action: 'terminate', ids: [...ids], ...given });
 };
 
 const act = async (session: Session, command: Command, path: string, body: ControlBody | TerminateBody) => {
   const client = session.client(command);
   printSummary(session.printer(command), await client.call<ExecutionSummaryBody>('POST', path, { body }));
+};
+
+/** One line for each run; the command has failed when one was refused. */
+const controlMany = async (session: Session, command: Command, body: BulkBody): Promise<void> => {
+  const printer = session.printer(command);
+  const answer = await session.client(command).call<BulkAnswerBody>('POST', '/executions/bulk', { body });
+  if (answer.refused > 0) session.exitCode = EXIT.failed;
+  printer.result(answer, () => {
+    for (const each of answer.answers) {
+      const outcome =
+        each.outcome === 'refused'
+          ? `${each.error}  ${escapeText(each.message)}`
+          : each.status === undefined
+            ? 'deleted'
+            : printer.status(each.status);
+      printer.line(`${escapeText(each.id)}  ${outcome}`);
+    }
+  });
+};
+
+/** Exit code 1: it did not come out as it is on record. */
+const replay = async (
+  session: Session,
+  command: Command,
+  id: string,
+  { version }: Readonly<{ version?: number }>,
+): Promise<void> => {
+  const printer = session.printer(command);
+  const body = version === undefined ? {} : { version };
+  const answer = await session
+    .client(command)
+    .call<ReplayAnswerBody>('POST', pathOf(id, '/replay'), { body, idempotent: true });
+  const { same, difference, preview, recorded } = answer;
+  if (!same) session.exitCode = EXIT.failed;
+  printer.result(answer, () => {
+    const how = `${escapeText(answer.name)} ${answer.version}`;
+    printer.line(
+      same ? `${recorded} events follow again from ${how}` : `${how} goes another way at event ${difference?.seq}`,
+    );
+    if (difference?.recorded !== undefined) printer.line(`recorded ${describeEvent(printer, difference.recorded)}`);
+    if (difference?.derived !== undefined) printer.line(`derived  ${describeEvent(printer, difference.derived)}`);
+    for (const event of preview?.events ?? []) printer.line(describeEvent(printer, event));
+    if (preview !== undefined && preview.unused.length > 0) {
+      printer.line(`without a place in it: the events ${preview.unused.join(', ')} of the record`);
+    }
+  });
 };
 
 const signal = async (session: Session, command: Command, id: string, options: SignalOptions): Promise<void> => {

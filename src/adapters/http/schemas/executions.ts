@@ -82,6 +82,8 @@ export const executionSummary = z.strictObject({
   endedAt: instantText.optional(),
   reason: z.string().optional(),
   failedTask: z.string().optional(),
+  /** It is queued for a place under a limit on runs: nothing is scheduled yet. */
+  awaitingAdmission: z.literal(true).optional(),
 });
 export type ExecutionSummaryBody = z.output<typeof executionSummary>;
 
@@ -147,6 +149,9 @@ export const executionState = z.strictObject({
   endedAt: instantText.optional(),
   reason: z.string().optional(),
   failedTask: z.string().optional(),
+  awaitingAdmission: z.literal(true).optional(),
+  /** The run that this one repeats. */
+  copyOf: uuidText.optional(),
   tasks: z.array(task),
 });
 export type ExecutionStateBody = z.output<typeof executionState>;
@@ -206,6 +211,8 @@ export const historyEvent = z.looseObject({
     'TaskSkipped',
     'TaskCanceled',
     'ExecutionAdopted',
+    'ExecutionQueued',
+    'ExecutionAdmitted',
   ]),
   at: instantText,
 });
@@ -229,6 +236,7 @@ export const searchRequest = z.strictObject({
   parentWorkflowId: uuidText.optional(),
   startedAfter: instantInput.optional(),
   startedBefore: instantInput.optional(),
+  awaitingAdmission: z.boolean().optional(),
   limit: pageLimit,
   cursor: cursorText.optional(),
 });
@@ -262,6 +270,71 @@ export const terminateRequest = controlRequest.extend({
   triggerFailureWorkflow: z.boolean().default(false),
 });
 export type TerminateBody = z.input<typeof terminateRequest>;
+
+export const BULK_IDS_MAX = 1_000;
+
+export const bulkRequest = z.strictObject({
+  action: z.enum(['pause', 'resume', 'retry', 'terminate', 'delete']),
+  /** One that names no run of the namespace is answered so, and does not refuse the others. */
+  ids: z.array(nameText).min(1).max(BULK_IDS_MAX),
+  reason: reasonText.optional(),
+});
+export type BulkBody = z.input<typeof bulkRequest>;
+
+export const bulkAnswer = z.strictObject({
+  /** In the order of the ids. */
+  answers: z.array(
+    z.discriminatedUnion('outcome', [
+      z.strictObject({ id: z.string(), outcome: z.literal('done'), status: executionStatus.optional() }),
+      z.strictObject({
+        id: z.string(),
+        outcome: z.literal('refused'),
+        error: z.string(),
+        message: z.string(),
+        details: jsonValue.optional(),
+      }),
+    ]),
+  ),
+  done: count,
+  refused: count,
+});
+export type BulkAnswerBody = z.output<typeof bulkAnswer>;
+
+export const runAgainRequest = z.strictObject({
+  input: jsonObject.optional(),
+  version: versionNumber.optional(),
+  /** The highest version there is, instead of that of the run. */
+  latest: z.boolean().default(false),
+  correlationId: nameText.optional(),
+  priority: z.int().min(0).max(PRIORITY_MAX).optional(),
+});
+export type RunAgainBody = z.input<typeof runAgainRequest>;
+
+export const replayRequest = z.strictObject({
+  /** Another version: a preview of what it would have decided. */
+  version: versionNumber.optional(),
+});
+
+export const replayAnswer = z.strictObject({
+  workflowId: uuidText,
+  name: z.string(),
+  version: z.int(),
+  /** Events on record. */
+  recorded: count,
+  /** Derived as it is on record. */
+  same: z.boolean(),
+  difference: z
+    .strictObject({ seq: count, recorded: historyEvent.optional(), derived: historyEvent.optional() })
+    .optional(),
+  preview: z
+    .strictObject({
+      events: z.array(historyEvent),
+      /** Seqs on record of what was told and has no place in this version. */
+      unused: z.array(count),
+    })
+    .optional(),
+});
+export type ReplayAnswerBody = z.output<typeof replayAnswer>;
 
 export const signalRequest = z.strictObject({
   /** Absent: the first blocked WAIT or YIELD. */

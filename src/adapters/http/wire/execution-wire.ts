@@ -34,6 +34,7 @@ export const summaryOf = (summary: ExecutionSummary): ExecutionSummaryBody => ({
   ...isoFields(summary, ['endedAt']),
   ...(summary.reason !== undefined && { reason: summary.reason }),
   ...(summary.failedTask !== undefined && { failedTask: summary.failedTask }),
+  ...(summary.awaitingAdmission && { awaitingAdmission: true as const }),
 });
 
 /** A task of the history, with the live lease of its open attempt laid over it. */

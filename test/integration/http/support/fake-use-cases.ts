@@ -1,6 +1,6 @@
 import { createSystemIds } from '../../../../src/adapters/ids/system-ids.ts';
 import { sha256KeyHasher } from '../../../../src/adapters/keys/sha256-key-hasher.ts';
-import { createAccessStore } from '../../../../src/adapters/memory/access-store.ts';
+import { createMemoryStores } from '../../../../src/adapters/memory/stores.ts';
 import { createAccessUseCases } from '../../../../src/application/access/access-use-cases.ts';
 import type { StreamItem, UseCases } from '../../../../src/application/use-cases.ts';
 import type { Instant } from '../../../../src/domain/kernel/brand.ts';
@@ -15,6 +15,7 @@ import {
   RUN,
   SUMMARY,
   TASK_DEFINITION,
+  UNKNOWN_RUN,
   VIEW,
   WORKFLOW,
 } from './samples.ts';
@@ -65,6 +66,18 @@ const executions: UseCases['executions'] = {
   resume: async (_, id) => found(id, SUMMARY),
   terminate: async (_, id) => found(id, { ...SUMMARY, status: 'TERMINATED' }),
   retry: async (_, id) => found(id, SUMMARY),
+  delete: async (_, id) => found(id, null),
+  bulk: async (_, ids, { action }) =>
+    ids.map((id) => ({ id, result: found(id, action === 'delete' ? undefined : 'PAUSED') })),
+  replay: async (_, id) => {
+    const [first] = logOf(2);
+    if (first === undefined) return NOT_FOUND;
+    const difference = { seq: first.seq, recorded: first.event, derived: first.event };
+    const preview = { events: logOf(2), unused: [2] };
+    return found(id, { executionId: RUN, name: 'order', version: 3, recorded: 2, difference, preview });
+  },
+  runAgain: async (_, id) =>
+    found(id, { executionId: UNKNOWN_RUN, status: 'RUNNING', name: 'order', version: 3, created: true } as const),
   signal: async (_, id) => found(id, { summary: SUMMARY, delivered: true }),
   operate: async (_, id) => found(id, { summary: SUMMARY, stale: ['b'] }),
   decide: async (_, id) => found(id, { summary: SUMMARY, repaired: 0 }),
@@ -116,7 +129,7 @@ const outbox: UseCases['outbox'] = {
  */
 export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases> => {
   const clock = { now: () => Date.now() as Instant, monotonicMs: () => performance.now() };
-  const store = createAccessStore(clock);
+  const store = createMemoryStores({ clock }).access;
   await store.createNamespace(NAMESPACE);
   await store.createNamespace(OTHER_NAMESPACE);
   const access = createAccessUseCases({ access: store, ids: createSystemIds(clock), clock, hasher: sha256KeyHasher });

@@ -64,6 +64,16 @@ export const ROUTE_CASES: Readonly<Record<string, RouteCase>> = {
   'POST /v1/ns/:ns/executions/:id/resume': { path: `${run}/resume`, status: 200 },
   'POST /v1/ns/:ns/executions/:id/terminate': { path: `${run}/terminate`, json: {}, status: 200 },
   'POST /v1/ns/:ns/executions/:id/retry': { path: `${run}/retry`, status: 200 },
+  'POST /v1/ns/:ns/executions/bulk': {
+    path: `${ns}/executions/bulk`,
+    json: { action: 'pause', ids: [RUN, 'nonsense'] },
+    status: 200,
+  },
+  'DELETE /v1/ns/:ns/executions/:id': { path: run, status: 204 },
+  'POST /v1/ns/:ns/executions/:id/run-again': { path: `${run}/run-again`, json: { latest: true }, status: 201 },
+  'POST /v1/ns/:ns/executions/:id/replay': { path: `${run}/replay`, json: { version: 1 }, status: 200 },
+  'GET /v1/ns/:ns/quotas': { path: `${ns}/quotas`, status: 200 },
+  'PUT /v1/ns/:ns/quotas': { path: `${ns}/quotas`, json: { maxConcurrentExecutions: 10 }, status: 200 },
   'POST /v1/ns/:ns/executions/:id/signal': { path: `${run}/signal`, json: { taskRef: 'wait' }, status: 200 },
   'POST /v1/ns/:ns/executions/:id/rerun': { path: `${run}/rerun`, json: { fromTaskRef: 'bill' }, status: 200 },
   'POST /v1/ns/:ns/executions/:id/rerun-tasks': {

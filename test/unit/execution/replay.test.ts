@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import type { SequencedEvent, WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import { previewLog } from '../../../src/domain/execution/preview.ts';
+import { replayLog } from '../../../src/domain/execution/replay.ts';
+import { emptyState } from '../../../src/domain/execution/state.ts';
+import { fork, join, loop, planOf, simple, type Workflow } from '../../support/builders.ts';
+import { Run } from '../../support/drive.ts';
+
+const replay = (run: Run, log: readonly SequencedEvent[] = run.log) =>
+  replayLog(emptyState(run.state.executionId, run.state.plan), log, run.environment);
+
+const preview = (run: Run, workflow: Workflow) => {
+  const found = previewLog(emptyState(run.state.executionId, planOf(workflow)), run.log, run.environment);
+  if (found.kind === 'needs') throw new Error('expected no need of task definitions');
+  return found;
+};
+
+const typesOf = (events: readonly SequencedEvent[]) =>
+  events.map(({ event }) => ('ref' in event ? `${event.type} ${event.ref}` : event.type));
+
+/** The log with one event changed. */
+const forged = (run: Run, type: WorkflowEvent['type'], change: object): readonly SequencedEvent[] => {
+  let isDone = false;
+  return run.log.map((entry) => {
+    if (isDone || entry.event.type !== type) return entry;
+    isDone = true;
+    return { ...entry, event: { ...entry.event, ...change } as WorkflowEvent };
+  });
+};
+
+const twoSteps = { tasks: [simple('a'), simple('b')] };
+
+describe('a replay with its own version', () => {
+  it('finds every fact again, whatever happened on the way', () => {
+    const workflow = {
+      tasks: [fork('f', [[simple('a'), simple('a2')], [loop('l', 2, [simple('b')])]]), join('j')],
+    };
+    const run = new Run(workflow);
+    run.pause().complete('a').resume();
+    run.fail('b__1').complete('b__1').complete('a2');
+    expect(replay(run)).toEqual({ kind: 'same' });
+    run.terminate();
+    expect(replay(run)).toEqual({ kind: 'same' });
+    run.retry().complete('b__2');
+    expect(run.status).toBe('COMPLETED');
+    expect(replay(run)).toEqual({ kind: 'same' });
+  });
+
+  it.each<[WorkflowEvent['type'], object]>([
+    ['TaskScheduled', { queue: 'elsewhere' }],
+    ['TaskScheduled', { input: { forged: true } }],
+    ['TaskClosed', { disposition: { kind: 'fail' } }],
+    ['ExecutionClosed', { output: { forged: true } }],
+    ['ExecutionClosed', { status: 'FAILED' }],
+  ])('names the first fact that does not follow: %s with %j', (type, change) => {
+    const run = new Run(twoSteps).complete('a').complete('b');
+    const log = forged(run, type, change);
+    const seq = run.log.find(({ event }) => event.type === type)?.seq ?? 0;
+    const [recorded, derived] = [log[seq - 1]?.event, run.log[seq - 1]?.event];
+    expect(replay(run, log)).toEqual({ kind: 'differs', difference: { seq, recorded, derived } });
+  });
+
+  it('tells of a fact after the end of the run', () => {
+    const run = new Run(twoSteps).complete('a').complete('b');
+    const [, first] = run.log;
+    if (first === undefined) throw new Error('expected a fact');
+    const seq = run.log.length + 1;
+    expect(replay(run, [...run.log, { ...first, seq }])).toEqual({
+      kind: 'differs',
+      difference: { seq, recorded: first.event },
+    });
+  });
+});
+
+describe('a preview with another version', () => {
+  const run = new Run(twoSteps).complete('a', { n: 1 }).complete('b', { n: 2 });
+
+  it('of the same steps goes the same way', () => {
+    const found = preview(run, { ...twoSteps, fields: { version: 2 } });
+    expect(found.difference).toBeUndefined();
+    expect([typesOf(found.events), found.unused]).toEqual([typesOf(run.log), []]);
+  });
+
+  it('shows where it goes another way, and what was told and has no place in it', () => {
+    const found = preview(run, { tasks: [simple('a'), simple('c')] });
+    expect(typesOf(found.events)).toEqual(['ExecutionStarted', 'TaskScheduled a', 'TaskClosed a', 'TaskScheduled c']);
+    expect(found.difference).toMatchObject({ seq: 4, recorded: { ref: 'b' }, derived: { ref: 'c' } });
+    expect(found.unused).toEqual([5]);
+  });
+
+  it('keeps an outcome for its attempt when the order is another', () => {
+    const found = preview(run, { tasks: [simple('b'), simple('a')] });
+    expect(typesOf(found.events)).toEqual([
+      'ExecutionStarted',
+      'TaskScheduled b',
+      'TaskClosed b',
+      'TaskScheduled a',
+      'TaskClosed a',
+      'ExecutionClosed',
+    ]);
+    expect(found.unused).toEqual([]);
+  });
+
+  it('is told of pauses, signals and terminations too', () => {
+    const ended = new Run(twoSteps).complete('a').pause().resume().terminate();
+    const found = preview(ended, { tasks: [simple('a'), simple('c')] });
+    expect(typesOf(found.events).slice(-3)).toEqual(['ExecutionPaused', 'ExecutionResumed', 'ExecutionClosed']);
+    expect(found.unused).toEqual([]);
+  });
+});
+
+/** What the service puts to a run that is retried while its places are taken. */
+const retryQueued = (run: Run): void =>
+  run.requestAll([
+    { type: 'Retry', by: 'operator' },
+    { type: 'AwaitAdmission', key: 'k' },
+  ]);
+
+describe('a run that awaits its admission', () => {
+  const gated = { ...twoSteps, fields: { maxConcurrentExecutions: 5 } };
+
+  it('decides nothing until it is admitted, can be paused and resumed, and replays itself', () => {
+    const run = new Run(gated);
+    run.terminate();
+    retryQueued(run);
+    expect([run.status, run.open(), run.view.awaitingAdmission]).toEqual(['RUNNING', [], true]);
+    run.pause().resume();
+    expect(run.open()).toEqual([]);
+    run.request({ type: 'Admit' });
+    expect([run.open(), run.view.awaitingAdmission]).toEqual([['a'], undefined]);
+    expect(run.request({ type: 'Admit' })?.code).toBe('INVALID_STATE');
+    run.complete('a').complete('b');
+    expect(replay(run)).toEqual({ kind: 'same' });
+  });
+
+  it('that is terminated meanwhile awaits it no more', () => {
+    const run = new Run(gated);
+    run.terminate();
+    retryQueued(run);
+    run.terminate();
+    expect([run.status, run.view.awaitingAdmission]).toEqual(['TERMINATED', undefined]);
+    expect(run.request({ type: 'Admit' })?.code).toBe('TERMINAL_STATE');
+  });
+});
