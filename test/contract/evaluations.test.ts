@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALPHA, claimAll, givenExecution, ids, inTx, rolledBack } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('the decide queue over $name', (harness) => {
+describe.each(engineHarnesses)('the decide queue over $name', (harness) => {
   const open = useHarness(harness);
 
   it('hands a requested run out once and then no more', async () => {
@@ -97,7 +97,7 @@ describe.each(harnesses)('the decide queue over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('a parked run over $name', (harness) => {
+describe.each(engineHarnesses)('a parked run over $name', (harness) => {
   const open = useHarness(harness);
 
   const givenParked = async () => {

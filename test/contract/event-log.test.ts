@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALPHA, BETA, eventsOf, givenExecution, ids, inTx, owed, pausedEvent, rolledBack } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('the event log over $name', (harness) => {
+describe.each(engineHarnesses)('the event log over $name', (harness) => {
   const open = useHarness(harness);
 
   const givenEvents = async (count: number) => {

@@ -7,6 +7,7 @@ import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import { memoryHarness } from './memory-harness.ts';
 import { postgresHarness } from './postgres-harness.ts';
+import { simulatedHarness } from './simulated-harness.ts';
 
 export type StorePorts = Readonly<{
   engine: EngineStore;
@@ -34,6 +35,9 @@ export type Harness = Readonly<{ name: string; open(): Promise<OpenHarness> }>;
 
 /** Every adapter that keeps the contract. */
 export const harnesses: readonly Harness[] = [memoryHarness, postgresHarness];
+
+/** The same, and the database that the simulation runs on: for what passes, workers and timers do. */
+export const engineHarnesses: readonly Harness[] = [...harnesses, simulatedHarness];
 
 /** Opens the adapter for the tests of the enclosing block, empty at the start of each. */
 export const useHarness = (harness: Harness): (() => OpenHarness) => {

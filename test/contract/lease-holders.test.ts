@@ -13,9 +13,9 @@ import {
   reportOf,
   settle,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('holding a lease over $name', (harness) => {
+describe.each(engineHarnesses)('holding a lease over $name', (harness) => {
   const open = useHarness(harness);
   const stale = (): LeaseToken => ids.leaseToken();
 
@@ -111,7 +111,7 @@ describe.each(harnesses)('holding a lease over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('the log of a task over $name', (harness) => {
+describe.each(engineHarnesses)('the log of a task over $name', (harness) => {
   const open = useHarness(harness);
   const page = { after: 0, limit: 10 };
 

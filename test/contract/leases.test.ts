@@ -15,9 +15,9 @@ import {
   rolledBack,
   timerOf,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('leasing over $name', (harness) => {
+describe.each(engineHarnesses)('leasing over $name', (harness) => {
   const open = useHarness(harness);
 
   it('hands out everything a worker needs, under the token it was given', async () => {

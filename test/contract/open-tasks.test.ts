@@ -20,9 +20,9 @@ import {
   settle,
   timerOf,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('opening attempts over $name', (harness) => {
+describe.each(engineHarnesses)('opening attempts over $name', (harness) => {
   const open = useHarness(harness);
 
   it('shows the open attempt to its namespace only', async () => {
@@ -96,7 +96,7 @@ describe.each(harnesses)('opening attempts over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('ending attempts over $name', (harness) => {
+describe.each(engineHarnesses)('ending attempts over $name', (harness) => {
   const open = useHarness(harness);
 
   it('removes a closed attempt from the queue and records how it ended', async () => {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { addMs, type ExecutionId } from '../../src/domain/kernel/brand.ts';
 import type { DeliveryFailure, PublishMessage } from '../../src/ports/engine-store.ts';
 import { ALPHA, BETA, givenExecution, inTx, messageOf, owed, rolledBack } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
 /** Most tests look at what is deliverable: nothing they claim stays in hand. */
 const HOLD_MS = 0;
 
-describe.each(harnesses)('the outbox over $name', (harness) => {
+describe.each(engineHarnesses)('the outbox over $name', (harness) => {
   const open = useHarness(harness);
   const claim = (limit = 10) => inTx(open().engine, (tx) => tx.claimMessages(limit, HOLD_MS));
   const claimedKeys = async (limit = 10) => (await claim(limit)).map((message) => message.dedupKey);

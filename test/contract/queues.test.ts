@@ -13,12 +13,12 @@ import {
   reportOf,
   settle,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, harnesses, useHarness } from './harness.ts';
 
 const limited = (name: string, concurrentExecLimit: number): TaskDefinition =>
   taskDefinition(name, { concurrentExecLimit });
 
-describe.each(harnesses)('a concurrency limit over $name', (harness) => {
+describe.each(engineHarnesses)('a concurrency limit over $name', (harness) => {
   const open = useHarness(harness);
 
   const givenTasks = async (count: number) => {
@@ -85,7 +85,7 @@ describe.each(harnesses)('a concurrency limit over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('ready queues over $name', (harness) => {
+describe.each(engineHarnesses)('ready queues over $name', (harness) => {
   const open = useHarness(harness);
   const CHARGE = { namespace: ALPHA, queue: 'charge' };
 

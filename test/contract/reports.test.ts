@@ -19,9 +19,9 @@ import {
   rolledBack,
   settle,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('reporting over $name', (harness) => {
+describe.each(engineHarnesses)('reporting over $name', (harness) => {
   const open = useHarness(harness);
 
   it('leaves the outcome for the pass and asks for the pass', async () => {
@@ -146,7 +146,7 @@ describe.each(harnesses)('reporting over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('a report made again after the pass over $name', (harness) => {
+describe.each(engineHarnesses)('a report made again after the pass over $name', (harness) => {
   const open = useHarness(harness);
 
   /** A task of seq 1 whose report a pass has taken in. */
@@ -208,7 +208,7 @@ describe.each(harnesses)('a report made again after the pass over $name', (harne
   });
 });
 
-describe.each(harnesses)('expiring leases over $name', (harness) => {
+describe.each(engineHarnesses)('expiring leases over $name', (harness) => {
   const open = useHarness(harness);
   const expire = (limit = 10) => inTx(open().engine, (tx) => tx.expireLeases(limit));
 

@@ -25,7 +25,7 @@ import {
   settle,
   timerOf,
 } from './given.ts';
-import { harnesses, type OpenHarness, useHarness } from './harness.ts';
+import { engineHarnesses, type OpenHarness, useHarness } from './harness.ts';
 
 const closedEvent = ({ ref, iteration, attempt }: LeasedTask, at: Instant): TaskClosed => ({
   type: 'TaskClosed',
@@ -80,7 +80,7 @@ const expectUntouched = async (harness: OpenHarness, held: LeasedTask): Promise<
   expect(await settle(harness, reportOf(held), held.namespace)).toBe('settled');
 };
 
-describe.each(harnesses)('a step of a run over $name', (harness) => {
+describe.each(engineHarnesses)('a step of a run over $name', (harness) => {
   const open = useHarness(harness);
 
   it('closes what was reported, opens what follows and appends the facts, without asking for a pass', async () => {

@@ -16,11 +16,11 @@ import {
   settle,
   timerOf,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
 const RUN = { ref: '', iteration: 0, attempt: 0 };
 
-describe.each(harnesses)('timers over $name', (harness) => {
+describe.each(engineHarnesses)('timers over $name', (harness) => {
   const open = useHarness(harness);
   const fire = (limit = 10) => inTx(open().engine, (tx) => tx.fireTimers(limit));
 

@@ -15,11 +15,11 @@ import {
   settle,
   timerOf,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
 const RUN = { ref: '', iteration: 0, attempt: 0 };
 
-describe.each(harnesses)('transactions over $name', (harness) => {
+describe.each(engineHarnesses)('transactions over $name', (harness) => {
   const open = useHarness(harness);
 
   it('answer what the work answered', async () => {
@@ -94,7 +94,7 @@ describe.each(harnesses)('transactions over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('what is due next over $name', (harness) => {
+describe.each(engineHarnesses)('what is due next over $name', (harness) => {
   const open = useHarness(harness);
 
   it('is nothing when nothing waits', async () => {
@@ -157,7 +157,7 @@ describe.each(harnesses)('what is due next over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('a stuck run over $name', (harness) => {
+describe.each(engineHarnesses)('a stuck run over $name', (harness) => {
   const open = useHarness(harness);
   const IDLE_MS = 300_000;
   const findStuck = () => open().engine.findStuck(IDLE_MS, 10);

@@ -16,9 +16,9 @@ import {
   settle,
   timerOf,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('what a pass reads over $name', (harness) => {
+describe.each(engineHarnesses)('what a pass reads over $name', (harness) => {
   const open = useHarness(harness);
   const pass = () => inTx(open().engine, readByPass);
 

@@ -14,9 +14,9 @@ import {
   owed,
   readByPass,
 } from './given.ts';
-import { harnesses, useHarness } from './harness.ts';
+import { engineHarnesses, useHarness } from './harness.ts';
 
-describe.each(harnesses)('waiting attempts over $name', (harness) => {
+describe.each(engineHarnesses)('waiting attempts over $name', (harness) => {
   const open = useHarness(harness);
 
   const givenWait = async (seq = 2) => {
@@ -72,7 +72,7 @@ describe.each(harnesses)('waiting attempts over $name', (harness) => {
   });
 });
 
-describe.each(harnesses)('a glance at a run over $name', (harness) => {
+describe.each(engineHarnesses)('a glance at a run over $name', (harness) => {
   const open = useHarness(harness);
 
   it('tells the time and whether there is such a run, created in this very transaction or before', async () => {

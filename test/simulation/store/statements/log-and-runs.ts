@@ -1,7 +1,7 @@
 import type { SequencedEvent } from '../../../../src/domain/execution/events.ts';
 import { isClosedExecution } from '../../../../src/domain/execution/statuses.ts';
 import type { ExecutionId, Instant } from '../../../../src/domain/kernel/brand.ts';
-import { idempotencyKey, queueKey } from '../rows.ts';
+import { idempotencyKey } from '../rows.ts';
 import type { Tx, TxMethods } from '../session.ts';
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -14,12 +14,10 @@ export const eventMethods = (session: Tx): Pick<TxMethods, 'readEvents' | 'appen
       return session.run('read-events', (statement) => {
         const logs = new Map<ExecutionId, SequencedEvent[]>();
         for (const [id, seq] of after) {
-          const log: SequencedEvent[] = [];
-          for (let next = seq + 1; ; next += 1) {
-            const row = statement.find(events, queueKey(id, next));
-            if (row === undefined) break;
-            log.push({ seq: row.seq, event: row.event });
-          }
+          const log = statement
+            .scan(events.ofRun(id), (row) => row.seq > seq)
+            .map(({ row }): SequencedEvent => ({ seq: row.seq, event: row.event }))
+            .sort((a, b) => a.seq - b.seq);
           if (log.length > 0) logs.set(id, log);
         }
         return logs;

@@ -64,7 +64,7 @@ export const outboxMethods = (
       await session.run('put-messages', async (statement) => {
         const inOrder = messages.toSorted((a, b) => compareText(a.executionId, b.executionId));
         for (const { executionId, namespace, item } of inOrder) {
-          const { topic, dedupKey, orderingKey, payload } = item;
+          const { topic, dedupKey, orderingKey, payload, visibleAt } = item;
           await statement.insert(outbox, {
             id: session.database.nextId(),
             executionId,
@@ -74,7 +74,7 @@ export const outboxMethods = (
             orderingKey,
             payload,
             attempts: 0,
-            availableAt: statement.now(),
+            availableAt: Math.max(visibleAt ?? 0, statement.now()),
           });
         }
       });

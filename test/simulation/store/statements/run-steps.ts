@@ -125,7 +125,7 @@ const writeTimers = async (session: Tx, statement: Statement, step: RunStep): Pr
 };
 
 const sendMessages = async (session: Tx, statement: Statement, step: RunStep): Promise<void> => {
-  for (const { topic, dedupKey, orderingKey, payload } of step.messages) {
+  for (const { topic, dedupKey, orderingKey, payload, visibleAt } of step.messages) {
     await statement.insert(session.database.tables.outbox, {
       id: session.database.nextId(),
       executionId: step.executionId,
@@ -135,7 +135,7 @@ const sendMessages = async (session: Tx, statement: Statement, step: RunStep): P
       orderingKey,
       payload,
       attempts: 0,
-      availableAt: statement.now(),
+      availableAt: Math.max(visibleAt ?? 0, statement.now()),
     });
   }
 };
