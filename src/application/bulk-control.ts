@@ -7,7 +7,7 @@ import type { BulkAction, BulkAnswer, BulkCall, UseCases } from './use-cases.ts'
 /** Runs of one call that are dealt with at a time: many enough to hide the round trips, few enough to leave the others room. */
 const BULK_FLIGHTS = 4;
 
-type Executions = Pick<UseCases['executions'], Exclude<BulkAction, 'delete'> | 'delete'>;
+type Executions = Pick<UseCases['executions'], Exclude<BulkAction, 'restart'> | 'operate'>;
 type Acted = Promise<Result<string | undefined, ApplicationError>>;
 
 const act = async (
@@ -19,6 +19,11 @@ const act = async (
   if (action === 'delete') {
     const deleted = await executions.delete(namespace, id);
     return deleted.ok ? ok(undefined) : deleted;
+  }
+  if (action === 'restart') {
+    const asked = reason === undefined ? { by } : { by, reason };
+    const restarted = await executions.operate(namespace, id, { type: 'restart', useLatestDefinitions: false }, asked);
+    return restarted.ok ? ok(restarted.value.summary.status) : restarted;
   }
   const done = await executions[action](namespace, id, by, reason);
   return done.ok ? ok(done.value.status) : done;

@@ -97,7 +97,7 @@ export type LeaseCall = Readonly<{
   signal: AbortSignal;
 }>;
 
-export type BulkAction = 'pause' | 'resume' | 'retry' | 'terminate' | 'delete';
+export type BulkAction = 'pause' | 'resume' | 'retry' | 'restart' | 'terminate' | 'delete';
 
 export type BulkCall = Readonly<{ action: BulkAction; by: string; reason?: string }>;
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { BulkAction } from '../../../src/application/use-cases.ts';
 import type { ExecutionId, Namespace } from '../../../src/domain/kernel/brand.ts';
 import { NAMESPACE, useCluster } from '../../support/engine.ts';
 import { createGate, withTx } from '../../support/faults.ts';
@@ -136,7 +137,7 @@ describe('what is done with runs that have ended', () => {
     const [first, second, third] = await startRuns(at(0), 'many', 3);
     if (first === undefined || second === undefined || third === undefined) throw new Error('expected three runs');
     await executions().terminate(NAMESPACE, second, 'test');
-    const bulk = async (action: 'pause' | 'resume' | 'retry' | 'terminate' | 'delete', ids: readonly string[]) =>
+    const bulk = async (action: BulkAction, ids: readonly string[]) =>
       (await executions().bulk(NAMESPACE, ids, { action, by: 'test', reason: 'all of them' })).map(({ id, result }) => [
         id,
         result.ok ? result.value : result.error.code,
@@ -157,6 +158,11 @@ describe('what is done with runs that have ended', () => {
       [first, 'INVALID_STATE'],
     ]);
     expect(await bulk('delete', [first])).toEqual([[first, 'INVALID_STATE']]);
+    await executions().terminate(NAMESPACE, second, 'test');
+    expect(await bulk('restart', [second, first])).toEqual([
+      [second, 'RUNNING'],
+      [first, 'INVALID_STATE'],
+    ]);
     expect((await bulk('terminate', [first, second, third])).map(([, answer]) => answer)).toEqual(
       Array.from({ length: 3 }, () => 'TERMINATED'),
     );

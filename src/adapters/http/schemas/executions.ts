@@ -274,7 +274,7 @@ export type TerminateBody = z.input<typeof terminateRequest>;
 export const BULK_IDS_MAX = 1_000;
 
 export const bulkRequest = z.strictObject({
-  action: z.enum(['pause', 'resume', 'retry', 'terminate', 'delete']),
+  action: z.enum(['pause', 'resume', 'retry', 'restart', 'terminate', 'delete']),
   /** One that names no run of the namespace is answered so, and does not refuse the others. */
   ids: z.array(nameText).min(1).max(BULK_IDS_MAX),
   reason: reasonText.optional(),
