@@ -125,6 +125,24 @@ CREATE INDEX outbox_events_dead ON public.outbox_events USING btree (namespace, 
 CREATE INDEX outbox_events_due ON public.outbox_events USING btree (available_at, id) WHERE (dead_at IS NULL);
 CREATE INDEX outbox_events_in_order ON public.outbox_events USING btree (namespace, ordering_key, id) WHERE (dead_at IS NULL);
 
+create table rate_windows (
+  namespace text collate "C" not null,
+  task_name text collate "C" not null,
+  opened_at timestamp with time zone not null,
+  closes_at timestamp with time zone not null,
+  used integer not null,
+  constraint rate_windows_pkey PRIMARY KEY (namespace, task_name)
+) with (fillfactor=50);
+
+create table retry_statistics (
+  namespace text collate "C" not null,
+  task_name text collate "C" not null,
+  bucket_at timestamp with time zone not null,
+  attempts integer not null,
+  retries integer not null,
+  constraint retry_statistics_pkey PRIMARY KEY (namespace, task_name, bucket_at)
+) with (fillfactor=70);
+
 create table schema_migrations (
   version integer not null,
   name text not null,
@@ -138,6 +156,14 @@ create table server_keys (
   secret text not null,
   created_at timestamp with time zone not null default clock_timestamp(),
   constraint server_keys_pkey PRIMARY KEY (purpose)
+create table semaphores (
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  permits integer not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint semaphores_pkey PRIMARY KEY (namespace, name),
+  constraint semaphores_permits CHECK ((permits >= 0))
 );
 
 create table task_definitions (
@@ -147,9 +173,13 @@ create table task_definitions (
   concurrent_exec_limit integer not null,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  rate_leases integer not null default 0,
+  rate_window_seconds integer not null default 1,
+  semaphores text[] collate "C" not null default '{}'::text[],
+  gated boolean not null default ((concurrent_exec_limit > 0) OR (rate_leases > 0) OR (semaphores <> '{}'::text[])),
   constraint task_definitions_pkey PRIMARY KEY (namespace, name)
 );
-CREATE INDEX task_definitions_limited ON public.task_definitions USING btree (namespace, name) INCLUDE (concurrent_exec_limit) WHERE (concurrent_exec_limit > 0);
+CREATE INDEX task_definitions_gated ON public.task_definitions USING btree (namespace, name) WHERE gated;
 
 create table task_executions (
   workflow_id uuid not null,
@@ -222,6 +252,8 @@ create table task_queue (
   outcome_reason text,
   outcome_deadline text collate "C",
   outcome_at timestamp with time zone,
+  permits text[] collate "C",
+  turn bigint not null default 0,
   constraint task_queue_identity UNIQUE (iteration, workflow_id, ref, attempt),
   constraint task_queue_pkey PRIMARY KEY (workflow_id, scheduled_seq),
   constraint task_queue_family CHECK ((family = ANY (ARRAY['worker'::text, 'system'::text, 'waiting'::text]))),
@@ -231,6 +263,9 @@ CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_a
 CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'worker'::text));
 CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
 CREATE INDEX task_queue_webhooks ON public.task_queue USING btree (namespace, workflow_id, scheduled_seq) WHERE (task_type = 'WAIT_FOR_WEBHOOK'::text);
+CREATE INDEX task_queue_permits ON public.task_queue USING btree (namespace) WHERE (permits IS NOT NULL);
+CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, turn, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'worker'::text));
+CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, turn, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
 
 create table timers (
   workflow_id uuid not null,

@@ -48,7 +48,6 @@ type Advance = Readonly<{ loan: Loan; owed: OwedWork; step: RunStep; offers: rea
  */
 export class AdvanceRuns {
   private readonly deps: AdvanceDeps;
-
   private readonly reads: DecisionReads;
 
   constructor(deps: AdvanceDeps) {
@@ -58,6 +57,7 @@ export class AdvanceRuns {
       findTasks: (namespace, names) => definitions.findTasks(namespace, names),
       findTaskOutput: (namespace, wanted, now) => engine.findTaskOutput(namespace, wanted, now),
       polledQueues: (namespace, queues, withinMs) => engine.polledQueues(namespace, queues, withinMs),
+      retryCounts: (namespace, names) => engine.retryCounts(namespace, names),
     };
   }
 

@@ -1,8 +1,10 @@
 import { accept } from '../domain/execution/accept.ts';
 import type { Command } from '../domain/execution/commands.ts';
 import { applyAccepted, type Decision, decideOwned } from '../domain/execution/decide.ts';
-import type { SequencedEvent } from '../domain/execution/events.ts';
+import type { SequencedEvent, WorkflowEvent } from '../domain/execution/events.ts';
+import { asksForRetry } from '../domain/execution/outcome.ts';
 import type { ExecutionRequest, Rejection } from '../domain/execution/requests.ts';
+import { type RetryBudget, retryBudgetOf } from '../domain/execution/retry-budget.ts';
 import type { FindViolation } from '../domain/execution/schema-check.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ExecutionState } from '../domain/execution/state.ts';
@@ -11,11 +13,13 @@ import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
 import type { DecisionReads } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import { DecisionNeeds } from './decision-needs.ts';
+import type { RetryBudgets } from './retry-budgets.ts';
 
 export type DecisionDeps = Readonly<{
   evaluateScript: EvaluateScript;
   schemas: SchemaValidator;
   callbackToken: DecisionEnvironment['callbackToken'];
+  retryBudgets: RetryBudgets;
 }>;
 
 /** What one run made of the facts and requests it was given. */
@@ -50,10 +54,13 @@ export const decideExecution = async (
   const { evaluateScript, schemas } = deps;
   const findViolation: FindViolation = (schema, value) => schemas.firstViolation(schema, value);
   let rejection: Rejection | undefined;
-  for (const request of requests) {
+  for (const asked of requests) {
+    const budget = asked.type === 'SettleTask' ? retryBudgetOf(state, asked.outcome) : undefined;
+    const request = budget === undefined ? asked : await withinBudget(deps, reads, namespace, state, asked, budget);
     if ('plan' in request && request.plan !== undefined) state.plans.set(request.plan.hash, request.plan);
     const accepted = accept(state, request, now, findViolation);
     if (accepted.ok) collect(applyAccepted(state, accepted.value));
+    if (accepted.ok && budget !== undefined) countClosed(deps, namespace, budget, accepted.value);
     // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.
     rejection = accepted.ok ? undefined : accepted.error;
   }
@@ -68,4 +75,29 @@ export const decideExecution = async (
     collect(decision);
   }
   return { events, commands, more: decision.more, rejection };
+};
+
+/** The verdict goes into the fact that the outcome makes, so that a replay of the log needs no store. */
+const withinBudget = async (
+  { retryBudgets }: DecisionDeps,
+  reads: DecisionReads,
+  namespace: Namespace,
+  state: ExecutionState,
+  request: ExecutionRequest,
+  budget: RetryBudget,
+): Promise<ExecutionRequest> => {
+  if (request.type !== 'SettleTask' || !asksForRetry(state, request.outcome)) return request;
+  const budgetSpent = await retryBudgets.isSpent(reads, namespace, budget);
+  return budgetSpent ? { ...request, outcome: { ...request.outcome, budgetSpent } } : request;
+};
+
+const countClosed = (
+  { retryBudgets }: DecisionDeps,
+  namespace: Namespace,
+  { taskName }: RetryBudget,
+  facts: readonly WorkflowEvent[],
+): void => {
+  for (const fact of facts) {
+    if (fact.type === 'TaskClosed') retryBudgets.count(namespace, taskName, fact.disposition.kind === 'retry');
+  }
 };

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import { projectView } from '../domain/execution/project-view.ts';
 import { skippedTasks } from '../domain/execution/skipped-tasks.ts';
-import { keyOf } from '../domain/execution/task-key.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import { type ExecutionId, type Instant, type Namespace, parseExecutionId } from '../domain/kernel/brand.ts';
 import { canonicalJson } from '../domain/kernel/canonical-json.ts';
-import { isJsonObject, type JsonValue } from '../domain/kernel/json.ts';
+import type { JsonValue } from '../domain/kernel/json.ts';
 import { err, ok } from '../domain/kernel/result.ts';
-import { formatInstant } from '../domain/kernel/time.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { OpenTaskRow } from '../ports/engine-store.ts';
 import type { ExecutionFilter, ExecutionIndex, ExecutionRow, ExecutionSummary } from '../ports/execution-index.ts';
 import type { ApplicationError } from './application-error.ts';
@@ -16,12 +15,23 @@ import { noExecution } from './control-execution.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { BundleSource, PlanCache } from './definitions/plan-cache.ts';
 import { type MaskedReads, maskedEvents, maskedOpenTasks, maskedRow, maskedView } from './masked-reads.ts';
-import type { ExecutionDetail, Outcome, Page } from './use-cases.ts';
+import type { ExecutionDetail, Outcome, Page, WaitingFor } from './use-cases.ts';
+import { isReady, type Surroundings, UNSERVED_AFTER_MS, whyWaiting } from './why-waiting.ts';
+import type { WorkerRegistry } from './worker-registry.ts';
 
 /** Events read from the log at a time. */
 const HISTORY_PAGE = 5_000;
 
 const cursorSchema = z.tuple([z.number(), z.string()]);
+
+export type QueryDeps = Readonly<{
+  index: ExecutionIndex;
+  plans: PlanCache;
+  bundles: BundleSource;
+  masks: MaskedReads;
+  workers: WorkerRegistry;
+  clock: Clock;
+}>;
 
 /** The reads of runs. Nothing decides from them. */
 /** Runs of a tree that one answer shows. */
@@ -32,12 +42,16 @@ export class QueryExecutions {
   private readonly plans: PlanCache;
   private readonly bundles: BundleSource;
   private readonly masks: MaskedReads;
+  private readonly workers: WorkerRegistry;
+  private readonly clock: Clock;
 
-  constructor(index: ExecutionIndex, plans: PlanCache, bundles: BundleSource, masks: MaskedReads) {
+  constructor({ index, plans, bundles, masks, workers, clock }: QueryDeps) {
     this.index = index;
     this.plans = plans;
     this.bundles = bundles;
     this.masks = masks;
+    this.workers = workers;
+    this.clock = clock;
   }
 
   /** The run as the log tells it, with the tasks that its switches passed over. */
@@ -71,17 +85,39 @@ export class QueryExecutions {
       row: maskedRow(row, keys),
       view: maskedView(view, keys),
       live: maskedOpenTasks(live, keys),
-      waitingFor: [...(await this.whyQueued(row)), ...whyWaiting(row, view, live)],
+      waitingFor: [
+        ...(await this.whyQueued(row)),
+        ...whyWaiting(row, view, live, await this.surroundings(namespace, view, live)),
+      ],
     });
   }
 
-  private async whyQueued({ namespace, executionId, awaitingAdmission }: ExecutionRow): Promise<readonly Why[]> {
+  private async whyQueued({ namespace, executionId, awaitingAdmission }: ExecutionRow): Promise<readonly WaitingFor[]> {
     if (awaitingAdmission === undefined) return [];
     const queued = await this.index.waitingAdmission(namespace, executionId);
     if (queued === undefined) return [];
     const { key, limit, running, ahead } = queued;
     const why = `It awaits its admission: ${running} of ${limit} executions with the key "${key}" are going, ${ahead} wait before it.`;
-    return [{ ref: '', iteration: 0, why }];
+    return [{ ref: '', iteration: 0, gate: 'ADMISSION', why }];
+  }
+
+  /** The limits are read only where they could hold a task back. */
+  private async surroundings(
+    namespace: Namespace,
+    view: ExecutionView,
+    live: readonly OpenTaskRow[],
+  ): Promise<Surroundings> {
+    const now = this.clock.now();
+    const ready = new Set(live.filter((row) => isReady(row, now)).map(({ taskId }) => taskId as string));
+    const names = new Set(view.tasks.filter(({ taskId }) => ready.has(taskId)).map(({ taskName }) => taskName));
+    const gates = names.size === 0 ? [] : await this.index.taskGates(namespace, [...names]);
+    const plan = await this.plans.planOf(view.definitionHash, this.bundles);
+    return {
+      now,
+      tasksInFlightMax: plan.tasksInFlightMax,
+      gates: new Map(gates.map((each) => [each.taskName, each])),
+      isServed: (queue) => this.workers.isServed(namespace, queue, UNSERVED_AFTER_MS),
+    };
   }
 
   async status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {
@@ -169,62 +205,3 @@ const overlaid = (task: TaskView, row: OpenTaskRow | undefined): TaskView => {
     ...(row.startedAt === undefined ? {} : { startedAt: row.startedAt }),
   };
 };
-
-type Why = ExecutionDetail['waitingFor'][number];
-
-/** "Why is it not running?": one sentence for each thing that holds the run. */
-const whyWaiting = (
-  row: ExecutionRow,
-  view: ExecutionView,
-  live: readonly OpenTaskRow[],
-): ExecutionDetail['waitingFor'] => {
-  if (view.endedAt !== undefined) return [];
-  const waiting: ExecutionDetail['waitingFor'][number][] = [];
-  if (view.status === 'PAUSED') waiting.push({ ref: '', iteration: 0, why: 'The execution is paused.' });
-  if (row.parked !== undefined) {
-    const { attempts, reason, retryAt } = row.parked;
-    const why = `Its evaluation failed ${attempts} times and is tried again at ${formatInstant(retryAt)}: ${reason}`;
-    waiting.push({ ref: '', iteration: 0, why });
-  }
-  const tasks = new Map(view.tasks.map((task) => [task.taskId as string, task]));
-  for (const open of live) {
-    const { ref, iteration, taskId } = open;
-    waiting.push({ ref, iteration, taskId, why: whyOpen(open, tasks.get(taskId)) });
-  }
-  return waiting;
-};
-
-const whyOpen = (row: OpenTaskRow, task: TaskView | undefined): string => {
-  if (row.hasOutcome) return 'It has been reported and waits for the next evaluation.';
-  if (row.family === 'waiting') return whyWaits(row, task);
-  if (row.leased) return `Worker ${row.workerId ?? '?'} holds it${leaseEnd(row)}.`;
-  return `It waits in queue ${row.queue} for a worker, visible since ${formatInstant(row.visibleAt)}.`;
-};
-
-const whyWaits = (row: OpenTaskRow, task: TaskView | undefined): string => {
-  if (task?.subWorkflowId !== undefined) return `It waits for the execution ${task.subWorkflowId}.`;
-  if (task?.type === 'START_WORKFLOW') return 'It waits for its execution to be started.';
-  if (task?.fireAt !== undefined) return `It waits until ${formatInstant(task.fireAt)}.`;
-  return whatFor(row, task);
-};
-
-const whatFor = (row: OpenTaskRow, task: TaskView | undefined): string => {
-  switch (task?.type) {
-    case 'HUMAN':
-      return `It waits for a person to complete ${row.taskId}, or for a signal to ${keyOf(row)}.`;
-    case 'WAIT_FOR_WEBHOOK':
-      return isJsonObject(task.input) && task.input.callbackPath === undefined
-        ? 'It waits for a payload that matches.'
-        : 'It waits for its callback.';
-    case 'PULL_WORKFLOW_MESSAGES':
-      return 'It waits for a message.';
-    case 'EVENT':
-    case 'KAFKA_PUBLISH':
-      return `It has sent its message and waits for the answer to ${keyOf(row)}.`;
-    default:
-      return `It waits for a signal to ${keyOf(row)}.`;
-  }
-};
-
-const leaseEnd = (row: OpenTaskRow): string =>
-  row.leaseExpiresAt === undefined ? '' : ` until ${formatInstant(row.leaseExpiresAt)}`;

@@ -30,6 +30,7 @@ import type {
   QueueDepth,
   WorkerSeen,
 } from '../ports/execution-index.ts';
+import type { SemaphoreUse } from '../ports/limits.ts';
 import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
 import type { ApplicationError } from './application-error.ts';
 import type { Callback } from './receive-callbacks.ts';
@@ -75,13 +76,37 @@ export type WaitRequest = Readonly<{
   signal: AbortSignal;
 }>;
 
+/** What a task, or a whole run, waits for: a closed vocabulary for programs, beside the sentence for people. */
+export const HELD_BACK_BY = [
+  'PAUSED',
+  'PARKED',
+  'ADMISSION',
+  'MAX_CONCURRENT_TASKS',
+  'EVALUATION',
+  'SIGNAL',
+  'CHILD',
+  'TIMER',
+  'LEASED',
+  'RETRY_BACKOFF',
+  'START_DELAY',
+  'SEMAPHORE',
+  'CONCURRENCY_LIMIT',
+  'RATE_LIMIT',
+  'NO_WORKER',
+  'QUEUED',
+] as const;
+export type HeldBackBy = (typeof HELD_BACK_BY)[number];
+
+/** `ref` is empty for what holds the whole run. */
+export type WaitingFor = Readonly<{ ref: string; iteration: number; taskId?: TaskId; gate: HeldBackBy; why: string }>;
+
 /** History folded, live leases and the reason nothing moves laid over it. */
 export type ExecutionDetail = Readonly<{
   row: ExecutionRow;
   view: ExecutionView;
   live: readonly OpenTaskRow[];
   /** One sentence per open task or state that holds the run: "why is it not running?". */
-  waitingFor: readonly Readonly<{ ref: string; iteration: number; taskId?: TaskId; why: string }>[];
+  waitingFor: readonly WaitingFor[];
 }>;
 
 export type Page<T> = Readonly<{ items: readonly T[]; nextCursor?: string }>;
@@ -328,6 +353,17 @@ export interface UseCases {
     redrive(namespace: Namespace, id: string): Outcome<null>;
     deleteDeadLetter(namespace: Namespace, id: string): Outcome<null>;
     internalEvents(namespace: Namespace, sink: string, limit: number, cursor?: string): Outcome<Page<InternalEvent>>;
+  };
+  readonly semaphores: {
+    /** Sets how many permits there are; who holds one keeps it. */
+    put(
+      namespace: Namespace,
+      name: string,
+      permits: number,
+    ): Outcome<Readonly<{ outcome: 'created' | 'unchanged' | 'replaced'; semaphore: SemaphoreUse }>>;
+    get(namespace: Namespace, name: string): Outcome<SemaphoreUse>;
+    list(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<SemaphoreUse>>;
+    delete(namespace: Namespace, name: string): Outcome<null>;
   };
   readonly access: {
     /** The key in clear is in this answer and nowhere else. */

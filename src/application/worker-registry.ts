@@ -29,4 +29,13 @@ export class WorkerRegistry {
   list(namespace: Namespace): readonly WorkerSeen[] {
     return [...this.workers.values()].filter((entry) => entry.namespace === namespace).map((entry) => entry.seen);
   }
+
+  /** Whether a worker has polled the queue within the time. */
+  isServed(namespace: Namespace, queue: string, withinMs: number): boolean {
+    const since = this.clock.now() - withinMs;
+    for (const entry of this.workers.values()) {
+      if (entry.namespace === namespace && entry.seen.queue === queue && entry.seen.lastPollAt >= since) return true;
+    }
+    return false;
+  }
 }

@@ -29,6 +29,8 @@ import { ReleaseLeases } from '../application/release-leases.ts';
 import { ReplayExecution } from '../application/replay-execution.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
 import { runAgain } from '../application/run-again.ts';
+import { RetryBudgets } from '../application/retry-budgets.ts';
+import { createSemaphoreUseCases } from '../application/semaphore-use-cases.ts';
 import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { StoreClock } from '../application/store-clock.ts';
@@ -42,6 +44,7 @@ import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
+import type { SemaphoreStore } from '../ports/limits.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { Log } from './log.ts';
@@ -55,6 +58,7 @@ export type Foundations = Readonly<{
   index: ExecutionIndex;
   definitions: DefinitionStore;
   access: AccessStore;
+  semaphores: SemaphoreStore;
   health: HealthProbe;
   wake: WakeSignal;
   steering: SteeringSandbox;
@@ -82,6 +86,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.storeClock, (c) => new StoreClock(c.resolve(TOKENS.clock)));
   single(TOKENS.advance, (c) => (foundations.stepsOnReport ? advanceRuns(c) : undefined));
   single(TOKENS.plans, () => new PlanCache());
+  single(TOKENS.retryBudgets, () => new RetryBudgets());
   single(TOKENS.delayed, (c) => new DelayedWakes(c.resolve(TOKENS.wake)));
   single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
   single(
@@ -115,12 +120,14 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(
     TOKENS.queries,
     (c) =>
-      new QueryExecutions(
-        c.resolve(TOKENS.index),
-        c.resolve(TOKENS.plans),
-        c.resolve(TOKENS.definitions),
-        c.resolve(TOKENS.masks),
-      ),
+      new QueryExecutions({
+        index: c.resolve(TOKENS.index),
+        plans: c.resolve(TOKENS.plans),
+        bundles: c.resolve(TOKENS.definitions),
+        masks: c.resolve(TOKENS.masks),
+        workers: c.resolve(TOKENS.workers),
+        clock: c.resolve(TOKENS.clock),
+      }),
   );
   single(
     TOKENS.doors,
@@ -136,13 +143,14 @@ export const compose = (foundations: Foundations): DependencyContainer => {
 };
 
 const registerFoundations = (container: DependencyContainer, given: Foundations): void => {
-  const { log, clock, engine, index, definitions, access, health, wake, steering, sandbox } = given;
+  const { log, clock, engine, index, definitions, access, semaphores, health, wake, steering, sandbox } = given;
   container.register(TOKENS.log, { useValue: log });
   container.register(TOKENS.clock, { useValue: clock });
   container.register(TOKENS.engine, { useValue: engine });
   container.register(TOKENS.index, { useValue: index });
   container.register(TOKENS.definitions, { useValue: definitions });
   container.register(TOKENS.access, { useValue: access });
+  container.register(TOKENS.semaphores, { useValue: semaphores });
   container.register(TOKENS.health, { useValue: health });
   container.register(TOKENS.wake, { useValue: wake });
   container.register(TOKENS.steering, { useValue: steering });
@@ -154,6 +162,7 @@ const evaluator = (c: DependencyContainer): Evaluator => {
   return new Evaluator({
     engine: c.resolve(TOKENS.engine),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    retryBudgets: c.resolve(TOKENS.retryBudgets),
     schemas: c.resolve(TOKENS.schemas),
     callbackToken: c.resolve(TOKENS.callbacks).token,
     plans: c.resolve(TOKENS.plans),
@@ -170,6 +179,7 @@ const startInTransaction = (c: DependencyContainer): StartInTransaction =>
   new StartInTransaction({
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     callbackToken: c.resolve(TOKENS.callbacks).token,
+    retryBudgets: c.resolve(TOKENS.retryBudgets),
     resolveBundle: c.resolve(TOKENS.resolveBundle),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
@@ -186,6 +196,7 @@ const startWorkflow = (c: DependencyContainer): StartWorkflow =>
     definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     callbackToken: c.resolve(TOKENS.callbacks).token,
+    retryBudgets: c.resolve(TOKENS.retryBudgets),
     resolveBundle: c.resolve(TOKENS.resolveBundle),
     plans: c.resolve(TOKENS.plans),
     cache: c.resolve(TOKENS.foldCache),
@@ -203,6 +214,7 @@ const advanceRuns = (c: DependencyContainer): AdvanceRuns =>
     definitions: c.resolve(TOKENS.definitions),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
     callbackToken: c.resolve(TOKENS.callbacks).token,
+    retryBudgets: c.resolve(TOKENS.retryBudgets),
     schemas: c.resolve(TOKENS.schemas),
     cache: c.resolve(TOKENS.foldCache),
     held: c.resolve(TOKENS.heldLeases),
@@ -230,6 +242,7 @@ const controlExecution = (c: DependencyContainer): ControlExecution =>
     engine: c.resolve(TOKENS.engine),
     index: c.resolve(TOKENS.index),
     evaluateScript: c.resolve(TOKENS.evaluateScript),
+    retryBudgets: c.resolve(TOKENS.retryBudgets),
     schemas: c.resolve(TOKENS.schemas),
     callbackToken: c.resolve(TOKENS.callbacks).token,
     evaluator: c.resolve(TOKENS.evaluator),
@@ -289,6 +302,7 @@ const useCases = (c: DependencyContainer) => {
       }),
       replay: new ReplayExecution({
         evaluateScript: c.resolve(TOKENS.evaluateScript),
+        retryBudgets: c.resolve(TOKENS.retryBudgets),
         callbackToken: c.resolve(TOKENS.callbacks).token,
         schemas: c.resolve(TOKENS.schemas),
         masks: c.resolve(TOKENS.masks),
@@ -308,6 +322,7 @@ const useCases = (c: DependencyContainer) => {
     }),
     doors: doors(c),
     outbox: createOutboxUseCases(c.resolve(TOKENS.engine), index, c.resolve(TOKENS.wake)),
+    semaphores: createSemaphoreUseCases(c.resolve(TOKENS.semaphores)),
     access: createAccessUseCases({
       access: c.resolve(TOKENS.access),
       ids: c.resolve(TOKENS.ids),

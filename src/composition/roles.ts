@@ -26,9 +26,11 @@ const IDLE_MS = {
   deadlines: 1_000,
   systemTasks: 1_000,
   admissions: 1_000,
-  wakePolls: 1_000,
+  wakePolls: 500,
   sweep: 60_000,
   pruneCaches: 60_000,
+  retryCounts: 5_000,
+  pastLimits: 600_000,
   partitions: 3_600_000,
 } as const;
 
@@ -85,7 +87,7 @@ const deciderLoops = (c: DependencyContainer): readonly Loop[] => {
     wakes: wake.on('outbox'),
     onError: onError(c),
   });
-  return [...evaluations, relayLoop, admissionLoop(c)];
+  return [...evaluations, relayLoop, admissionLoop(c), retryCountsLoop(c)];
 };
 
 const admissionLoop = (c: DependencyContainer): Loop => {
@@ -126,6 +128,12 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
     systemTasksLoop(c),
     sweepLoop(c),
     pruneCachesLoop(c),
+    new Loop({
+      ...base,
+      name: 'past-limits',
+      runOnce: () => engine.transaction((tx) => tx.forgetPastLimits()),
+      idleMs: IDLE_MS.pastLimits,
+    }),
     new Loop({
       ...base,
       name: 'partitions',
@@ -189,11 +197,24 @@ const sweepLoop = (c: DependencyContainer): Loop => {
   });
 };
 
+/** Counted where runs are decided. Writes nothing as long as nothing was counted. */
+const retryCountsLoop = (c: DependencyContainer): Loop =>
+  new Loop({
+    name: 'retry-counts',
+    runOnce: async () => {
+      await c.resolve(TOKENS.retryBudgets).flush(c.resolve(TOKENS.engine));
+      return 0;
+    },
+    idleMs: IDLE_MS.retryCounts,
+    onError: onError(c),
+  });
+
 const wakePollsLoop = (c: DependencyContainer): Loop => {
   const polls = new WakePolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.parkedPolls), c.resolve(TOKENS.wake));
   return new Loop({
     name: 'wake-polls',
     runOnce: () => polls.runOnce(),
+    nextInMs: async () => polls.nextInMs(),
     idleMs: IDLE_MS.wakePolls,
     onError: onError(c),
   });

@@ -14,6 +14,7 @@ import type { ParkedPolls } from '../application/parked-polls.ts';
 import type { QueryExecutions } from '../application/query-executions.ts';
 import type { ReleaseLeases } from '../application/release-leases.ts';
 import type { ReportTasks } from '../application/report-tasks.ts';
+import type { RetryBudgets } from '../application/retry-budgets.ts';
 import type { StartInTransaction } from '../application/start-in-transaction.ts';
 import type { StartWorkflow } from '../application/start-workflow.ts';
 import type { StoreClock } from '../application/store-clock.ts';
@@ -29,6 +30,7 @@ import type { EngineStore } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { SemaphoreStore } from '../ports/limits.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
@@ -44,6 +46,7 @@ export const TOKENS = {
   engine: token<EngineStore>('engine'),
   index: token<ExecutionIndex>('index'),
   definitions: token<DefinitionStore>('definitions'),
+  semaphores: token<SemaphoreStore>('semaphores'),
   access: token<AccessStore>('access'),
   health: token<HealthProbe>('health'),
   wake: token<WakeSignal>('wake'),
@@ -57,6 +60,7 @@ export const TOKENS = {
   storeClock: token<StoreClock>('storeClock'),
   advance: token<AdvanceRuns | undefined>('advance'),
   plans: token<PlanCache>('plans'),
+  retryBudgets: token<RetryBudgets>('retryBudgets'),
   delayed: token<DelayedWakes>('delayed'),
   evaluator: token<Evaluator>('evaluator'),
   resolveBundle: token<ResolveBundle>('resolveBundle'),

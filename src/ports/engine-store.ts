@@ -7,6 +7,7 @@ import type { ExecutionStatus, ReportStatus } from '../domain/execution/statuses
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { DefinitionStore } from './definition-store.ts';
+import type { RetryCount } from './limits.ts';
 
 /** The locked row of one run: what a pass needs before it reads the log. */
 export type ExecutionHead = Readonly<{
@@ -190,16 +191,20 @@ export type DeliveryFailure = Readonly<{ id: string; reason: string; retryAfterM
 export type DueTimer = Readonly<TaskSlot & { executionId: ExecutionId; attempt: number; purpose: TimerPurpose }>;
 export type FiredTimers = Readonly<{ evaluated: readonly ExecutionId[]; underLock: readonly DueTimer[] }>;
 
+export type QueueName = Readonly<{ namespace: Namespace; queue: string }>;
+
 /** Definitions as a transaction reads them, on its own connection. */
 export type DefinitionReads = Pick<DefinitionStore, 'findTasks' | 'findBundles' | 'findWorkflow'>;
 
-/** What a decision asks for only where a definition makes it: a name at run time, a cache, several domains. */
+/** What a decision asks for only where a definition makes it: a name at run time, a cache, several domains, a retry budget. */
 export type DecisionReads = Pick<DefinitionReads, 'findTasks'> &
   Readonly<{
     /** What a task of the name gave for the key, if that has not expired. */
     findTaskOutput(namespace: Namespace, wanted: OutputKey, now: Instant): Promise<JsonObject | undefined>;
     /** Those of the queues that were noted as polled within the time. */
     polledQueues(namespace: Namespace, queues: readonly string[], withinMs: number): Promise<ReadonlySet<string>>;
+    /** Attempts closed and retried in the last minutes, as far as they were added, by task name; absent: none. */
+    retryCounts(namespace: Namespace, taskNames: readonly string[]): Promise<ReadonlyMap<string, RetryCount>>;
   }>;
 
 /** A live row of the task queue: what a read lays over the fold. */
@@ -382,6 +387,11 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
   deleteDeadLetters(namespace: Namespace, ids: readonly string[]): Promise<number>;
   /** Keeps what was sent to the internal sink; of each sink the newest `keepMax`. */
   recordInternalEvent(event: NewInternalEvent, keepMax: number): Promise<void>;
+
+  /** Adds what was counted of closed attempts, to the time of now. */
+  addRetryCounts(counts: readonly RetryCount[]): Promise<void>;
+  /** Deletes counts and rate windows that nothing reads any more, some at a time. Returns how many. */
+  forgetPastLimits(): Promise<number>;
 }
 
 /** The only door to the writes, and the reads that decide nothing. */
@@ -420,10 +430,11 @@ export interface EngineStore extends Omit<DecisionReads, 'findTasks'> {
   findHead(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionHead | undefined>;
   /** Milliseconds until the next decide row, lease expiry or timer is due; undefined when none is. Loops sleep by it. */
   nextDueInMs(): Promise<Readonly<{ evaluation?: number; timer?: number; lease?: number; message?: number }>>;
-  /** Which of the queues have a task that could be leased now: the one backstop query for all parked polls. */
-  readyQueues(
-    candidates: readonly Readonly<{ namespace: Namespace; queue: string }>[],
-  ): Promise<readonly Readonly<{ namespace: Namespace; queue: string }>[]>;
+  /**
+   * Which of the queues have a task to lease: the one backstop query for all parked polls. A queue whose next task a limit
+   * holds back is told with the milliseconds after which to look again.
+   */
+  readyQueues(candidates: readonly QueueName[]): Promise<readonly Readonly<QueueName & { opensInMs?: number }>[]>;
   /** Runs that are RUNNING, idle for `idleMs`, with nothing that could wake them. Must find none. */
   findStuck(idleMs: number, limit: number): Promise<readonly ExecutionId[]>;
 }

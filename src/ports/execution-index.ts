@@ -3,6 +3,7 @@ import type { ExecutionStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { LogLine, OpenTaskRow } from './engine-store.ts';
+import type { TaskGates } from './limits.ts';
 import type { OutboxIndex } from './outbox-index.ts';
 
 /** One run as lists show it. */
@@ -103,4 +104,6 @@ export interface ExecutionIndex extends OutboxIndex {
     page: Readonly<{ limit: number; after?: TaskId }>,
   ): Promise<readonly WebhookWait[]>;
   queues(namespace: Namespace): Promise<readonly QueueDepth[]>;
+  /** What limits the tasks of these names, as it is now; names without limits are absent. */
+  taskGates(namespace: Namespace, taskNames: readonly string[]): Promise<readonly TaskGates[]>;
 }

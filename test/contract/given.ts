@@ -95,6 +95,7 @@ export const newTask = (
   taskName: 'charge',
   queue: 'charge',
   priority: 0,
+  workflowName: 'checkout',
   input: { amount: 12.5 },
   visibleAt: at,
   scheduledAt: at,

@@ -5,6 +5,7 @@ import type { DefinitionStore } from '../../src/ports/definition-store.ts';
 import type { CloseTask, EngineStore } from '../../src/ports/engine-store.ts';
 import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
+import type { SemaphoreStore } from '../../src/ports/limits.ts';
 import { memoryHarness } from './memory-harness.ts';
 import { postgresHarness } from './postgres-harness.ts';
 import { simulatedHarness } from './simulated-harness.ts';
@@ -14,6 +15,7 @@ export type StorePorts = Readonly<{
   index: ExecutionIndex;
   definitions: DefinitionStore;
   access: AccessStore;
+  semaphores: SemaphoreStore;
   health: HealthProbe;
 }>;
 

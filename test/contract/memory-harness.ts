@@ -20,6 +20,9 @@ export const memoryHarness: Harness = {
       get access() {
         return stores.access;
       },
+      get semaphores() {
+        return stores.semaphores;
+      },
       get health() {
         return stores.health;
       },

@@ -14,6 +14,8 @@ const INSTANTS = {
   domain_polls: ['polled_at'],
   execution_admissions: ['not_before'],
   namespace_quotas: ['minute'],
+  rate_windows: ['opened_at', 'closes_at'],
+  retry_statistics: ['bucket_at'],
 } as const;
 
 const TABLES = [
@@ -38,6 +40,9 @@ const TABLES = [
   'internal_events',
   'execution_admissions',
   'namespace_quotas',
+  'semaphores',
+  'rate_windows',
+  'retry_statistics',
 ];
 
 const advance = async (client: pg.Client, ms: number): Promise<void> => {

@@ -152,21 +152,29 @@ const OPERATED_TASKS_MAX = 25;
 
 const seeds = fc.integer();
 const bounds = fc.constantFrom(undefined, 1, 2, 7);
+/** maxConcurrentTasks; 0: no limit. */
+const inFlight = fc.constantFrom(0, 0, 1, 2, 3);
 
 describe('the kernel, over random programs and histories (every step is checked by test/support/kernel-checks.ts)', () => {
   test(
     'does exactly what the definition says, whatever fails and is retried on the way',
     () => {
-      const property = fc.property(sized(false), seeds, bounds, (program, seed, eventsMax) => {
-        const expected = expectationOf(program);
-        const fields = { outputParameters: outputsOf(expected.counts) };
-        const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
-        const run = new Run({ tasks: program.tasks, fields }, options);
-        driveToEnd(run, program, new Chance(seed), 0.25, Number.POSITIVE_INFINITY);
-        expect(run.status).toBe('COMPLETED');
-        expect([...run.completed()].sort()).toEqual([...expected.completed].sort());
-        expect(run.output).toEqual(Object.fromEntries(expected.counts));
-      });
+      const property = fc.property(
+        sized(false),
+        seeds,
+        bounds,
+        inFlight,
+        (program, seed, eventsMax, maxConcurrentTasks) => {
+          const expected = expectationOf(program);
+          const fields = { outputParameters: outputsOf(expected.counts), maxConcurrentTasks };
+          const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+          const run = new Run({ tasks: program.tasks, fields }, options);
+          driveToEnd(run, program, new Chance(seed), 0.25, Number.POSITIVE_INFINITY);
+          expect(run.status).toBe('COMPLETED');
+          expect([...run.completed()].sort()).toEqual([...expected.completed].sort());
+          expect(run.output).toEqual(Object.fromEntries(expected.counts));
+        },
+      );
       fc.assert(property, RUNS);
     },
     TIMEOUT_MS,
@@ -175,13 +183,19 @@ describe('the kernel, over random programs and histories (every step is checked 
   test(
     'comes to an end, and stays itself, when anything may fail, be forgiven, stop or be retried',
     () => {
-      const property = fc.property(sized(true), seeds, bounds, (program, seed, eventsMax) => {
-        const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
-        const run = new Run({ tasks: program.tasks }, options);
-        driveToEnd(run, program, new Chance(seed), 0.5, 3);
-        expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
-        expect(run.open()).toEqual([]);
-      });
+      const property = fc.property(
+        sized(true),
+        seeds,
+        bounds,
+        inFlight,
+        (program, seed, eventsMax, maxConcurrentTasks) => {
+          const options = { input: program.input, ...(eventsMax === undefined ? {} : { eventsMax }) };
+          const run = new Run({ tasks: program.tasks, fields: { maxConcurrentTasks } }, options);
+          driveToEnd(run, program, new Chance(seed), 0.5, 3);
+          expect(['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED']).toContain(run.status);
+          expect(run.open()).toEqual([]);
+        },
+      );
       fc.assert(property, RUNS);
     },
     TIMEOUT_MS,

@@ -49,6 +49,7 @@ export const checkAll = (run: Driven, before: number, accepted: readonly Workflo
   checkReplay(run, before, accepted);
   checkOwed(run);
   checkCounts(run);
+  checkInFlight(run);
   checkMoves(run);
   checkClosed(run);
   checkWholeReplay(run);
@@ -137,6 +138,18 @@ const counts = (state: ExecutionState): string =>
   JSON.stringify(JSON.parse(snapshot(state)), (key, value) =>
     key === 'watched' || key === 'watchers' || key === 'entered' ? undefined : value,
   );
+
+const checkInFlight = (run: Driven): void => {
+  const counted = [...run.openTasks.values()].filter(
+    (command) => command.type === 'EnqueueTask' && command.family !== 'waiting',
+  ).length;
+  const max = run.state.plan.tasksInFlightMax;
+  must(counted <= max, 'no run has more tasks in flight than its definition allows', () => [counted, max]);
+  must(counted === run.state.tasksInFlight, 'the tasks in flight are counted', () => [
+    counted,
+    run.state.tasksInFlight,
+  ]);
+};
 
 const checkMoves = (run: Driven): void => {
   if (run.state.lifecycle.status !== 'RUNNING' || run.state.awaitingAdmission) return;

@@ -21,7 +21,7 @@ const phaseOf = (phase: TaskPhase): unknown => {
     case 'choice':
       return { ...phase, chosen: sequenceText(phase.chosen) };
     case 'fork':
-      return { ...phase, branches: phase.branches.map(sequenceText) };
+      return { ...phase, uncountedFrom: undefined, branches: phase.branches.map(sequenceText) };
     case 'join':
       return { ...phase, watched: new Map([...phase.watched].map(([key, of]) => [key, of.map((one) => one.key)])) };
     default:
@@ -34,7 +34,7 @@ const entryOf = (entry: TaskEntry): JsonValue =>
 
 /** A state as one text: equal for states that mean the same, in whatever order they came to it; hints are left out. */
 export const snapshot = (state: ExecutionState): string => {
-  const { plan, plans: _plans, due: _, tasks, latest, dynamicNodes, compensable, ...rest } = state;
+  const { plan, plans: _plans, due: _due, held: _held, tasks, latest, dynamicNodes, compensable, ...rest } = state;
   return canonicalJson({
     ...(plain(rest) as Record<string, JsonValue>),
     plan: plan.hash,

@@ -11,6 +11,7 @@ import { outboxRoutes } from './routes/outbox-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { quotaRoutes } from './routes/quota-routes.ts';
 import { schemaRoutes } from './routes/schema-routes.ts';
+import { semaphoreRoutes } from './routes/semaphore-routes.ts';
 import { startRoutes } from './routes/start-routes.ts';
 import { streamRoutes } from './routes/stream-routes.ts';
 import { workerRoutes } from './routes/worker-routes.ts';
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...operatorRoutes,
   ...workerRoutes,
   ...queueRoutes,
+  ...semaphoreRoutes,
   ...accessRoutes,
   ...quotaRoutes,
 ];

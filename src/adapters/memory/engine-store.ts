@@ -21,6 +21,7 @@ import { deliveryHeads, outboxWrites } from './outbox.ts';
 import { cacheWrites } from './output-cache.ts';
 import { readyQueues } from './ready-queues.ts';
 import { reportWrites } from './reports.ts';
+import { retryCounts, retryCountWrites } from './retry-counts.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
 import { stepRuns } from './run-steps.ts';
 import type { Serializer } from './serializer.ts';
@@ -52,6 +53,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...deadLetterWrites(state),
   ...internalEventWrites(state),
   ...cacheWrites(state),
+  ...retryCountWrites(state),
 });
 
 /** Runs the work on a transaction object that dies with the transaction, and undoes what it wrote when it throws. */
@@ -141,6 +143,7 @@ export const createEngineStore = (
     now: async () => state.now(),
     startContext: (namespaces) => serializer.read(() => startContext(state, namespaces)),
     findAdmissible: (limit) => serializer.read(() => admissible(state).slice(0, limit)),
+    retryCounts: (namespace, taskNames) => serializer.read(() => retryCounts(state, namespace, taskNames)),
     findIdempotencyHolder: (namespace, key) => serializer.read(() => idempotencyHolder(state, namespace, key)),
     findEvent: (executionId, seq) =>
       serializer.read(() => {

@@ -9,6 +9,7 @@ import type {
 } from '../../ports/execution-index.ts';
 import { waitingAdmission } from './admissions.ts';
 import { deadLetters } from './dead-letters.ts';
+import { taskGatesOf } from './gates.ts';
 import { internalEvents } from './internal-events.ts';
 import { optional } from './optional.ts';
 import { queueDepths } from './queue-depths.ts';
@@ -148,5 +149,7 @@ export const createExecutionIndex = (state: MemoryState, serializer: Serializer)
     queues: (namespace) => serializer.read(() => queueDepths(state, namespace)),
     deadLetters: (namespace, page) => serializer.read(() => deadLetters(state, namespace, page)),
     internalEvents: (namespace, sink, page) => serializer.read(() => internalEvents(state, namespace, sink, page)),
+    taskGates: (namespace, taskNames) =>
+      serializer.read(() => taskNames.flatMap((name) => taskGatesOf(state, namespace, name) ?? [])),
   };
 };

@@ -1,8 +1,9 @@
 import { addMs, type Instant, type LeaseToken, type Namespace } from '../../domain/kernel/brand.ts';
 import type { EngineTx, LeasedTask, LeaseRef, LeaseRequest, LogLine } from '../../ports/engine-store.ts';
+import { countLease, heldBackMs, permitsOf } from './gates.ts';
+import { turnLine } from './open-tasks.ts';
 import { optional } from './optional.ts';
 import { setOutcome } from './outcomes.ts';
-import { hasRoom } from './ready-queues.ts';
 import { inNamespace, type OpenTask } from './rows.ts';
 import type { MemoryState } from './state.ts';
 import { ALL } from './tables.ts';
@@ -32,7 +33,7 @@ const promoteDue = (state: MemoryState, queue: string): void => {
 const nextTask = (state: MemoryState, namespace: Namespace | undefined, queue: string): OpenTask | undefined => {
   const { ready, readySystem } = state.tables.openTasks;
   const rows = namespace === undefined ? readySystem.in(queue) : ready.in(inNamespace(namespace, queue));
-  for (const row of rows) if (hasRoom(state, row)) return row;
+  for (const row of rows) if (heldBackMs(state, row) === undefined) return row;
   return undefined;
 };
 
@@ -74,7 +75,9 @@ const leasedTask = (
 export const leaseTask = (state: MemoryState, row: OpenTask, request: LeaseRequest, token: LeaseToken): LeasedTask => {
   const now = state.now();
   const expiresAt = addMs(now, request.leaseMs ?? row.task.heartbeatMs);
-  const lease = { token, workerId: request.workerId, expiresAt };
+  const lease = { token, workerId: request.workerId, expiresAt, permits: permitsOf(state, row) };
+  state.turns.serve(turnLine(row.namespace, row.task), row.turn);
+  countLease(state, row, now);
   const startedAt = row.startedAt ?? now;
   if (row.startedAt === undefined) startAttempt(state, row, now);
   state.tables.openTasks.put({ ...row, lease, startedAt });

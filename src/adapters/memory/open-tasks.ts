@@ -1,8 +1,8 @@
-import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
+import type { ExecutionId, Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type { CloseTask, EngineTx, EnqueueTask, Owed } from '../../ports/engine-store.ts';
 import { optional } from './optional.ts';
 import { reportOn } from './reports.ts';
-import { attemptKey, type ClosedTask, type OpenTask, timerKey } from './rows.ts';
+import { attemptKey, type ClosedTask, inNamespace, type OpenTask, timerKey } from './rows.ts';
 import type { MemoryState } from './state.ts';
 
 /** Whether the attempt was ever opened: its identity is taken for good, open or closed (promise 6). */
@@ -11,15 +11,43 @@ export const isKnownAttempt = (state: MemoryState, { executionId, item }: Owed<E
   return state.tables.openTasks.byAttempt.first(key) !== undefined || state.tables.closedTasks.has(key);
 };
 
-const enqueue = (state: MemoryState, { namespace, executionId, item }: Owed<EnqueueTask>): void =>
+/** The queue that a task stands in, at its priority: within it turns are taken. */
+export const turnLine = (namespace: Namespace, { family, queue, priority }: EnqueueTask): string =>
+  `${family === 'system' ? '' : namespace}/${queue}/${priority}`;
+
+const turnOf = (state: MemoryState, { namespace, executionId, item }: Owed<EnqueueTask>): number =>
+  item.family === 'waiting'
+    ? 0
+    : state.turns.turnOf({
+        line: turnLine(namespace, item),
+        flow: item.family === 'system' ? namespace : item.workflowName,
+        run: executionId,
+        scheduledAt: item.scheduledAt,
+      });
+
+/** In a queue with nothing in it nobody stands in line. */
+const noteEmpty = (state: MemoryState, { namespace, item }: Owed<EnqueueTask>): void => {
+  const { ready, readySystem, delayed } = state.tables.openTasks;
+  const head =
+    item.family === 'system' ? readySystem.first(item.queue) : ready.first(inNamespace(namespace, item.queue));
+  const now = state.now();
+  if (head !== undefined || (delayed.first(item.queue)?.visibleAt ?? now + 1) <= now) return;
+  state.turns.empty(turnLine(namespace, item));
+};
+
+const enqueue = (state: MemoryState, owed: Owed<EnqueueTask>): void => {
+  const { namespace, executionId, item } = owed;
+  noteEmpty(state, owed);
   state.tables.openTasks.put({
     executionId,
     namespace,
     task: item,
+    turn: turnOf(state, owed),
     order: state.nextOrder(),
     visibleAt: item.visibleAt,
     ready: false,
   });
+};
 
 const canceled = ({ task, startedAt, lease }: OpenTask, at: Instant): Omit<CloseTask, 'type'> => ({
   ref: task.ref,

@@ -16,17 +16,34 @@ import type {
   StoreTaskOutput,
 } from '../../ports/engine-store.ts';
 import type { ExecutionRow } from '../../ports/execution-index.ts';
+import type { RetryCount, Semaphore } from '../../ports/limits.ts';
 
 /** A run as stored; why it is parked is known from its decide row. */
 export type StoredExecution = Omit<ExecutionRow, 'parked'>;
 
-export type Lease = Readonly<{ token: LeaseToken; workerId: string; expiresAt: Instant }>;
+export type Lease = Readonly<{
+  token: LeaseToken;
+  workerId: string;
+  expiresAt: Instant;
+  /** Semaphores of which it holds a permit. */
+  permits: readonly string[];
+}>;
+
+export type SemaphoreRow = Semaphore & Readonly<{ namespace: Namespace }>;
+
+/** The window in which a task with a rate limit was leased last. */
+export type RateWindowRow = Readonly<{ namespace: Namespace; taskName: string; closesAt: Instant; used: number }>;
+
+/** Closed attempts of a task in a bucket of time, and how many of them were retried. */
+export type RetryBucketRow = RetryCount & Readonly<{ bucketAt: number }>;
 
 /** One open attempt: queue entry, lease, progress and the mailbox for its outcome in one row, so they never disagree. */
 export type OpenTask = Readonly<{
   executionId: ExecutionId;
   namespace: Namespace;
   task: EnqueueTask;
+  /** Its place in the queue. */
+  turn: number;
   /** Rises with each attempt enqueued: the last word on age. */
   order: number;
   visibleAt: Instant;

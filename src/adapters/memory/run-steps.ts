@@ -7,10 +7,10 @@ import type {
   SteppedRuns,
   TaskReport,
 } from '../../ports/engine-store.ts';
+import { isGated } from './gates.ts';
 import { heldTask, leaseTask } from './leases.ts';
 import { isKnownAttempt, recordClosed } from './open-tasks.ts';
 import { optional } from './optional.ts';
-import { isLimited } from './ready-queues.ts';
 import { digestOf } from './reports.ts';
 import { timerKey } from './rows.ts';
 import type { MemoryState } from './state.ts';
@@ -46,7 +46,7 @@ const close = (state: MemoryState, step: RunStep): void => {
 
 const leaseOnTheWay = (state: MemoryState, { task, lease }: OpenedTask): readonly LeasedTask[] => {
   const row = state.tables.openTasks.get(task.taskId);
-  if (row === undefined || lease === undefined || isLimited(state, row)) return [];
+  if (row === undefined || lease === undefined || isGated(state, row)) return [];
   const { namespace } = row;
   const { leaseToken, workerId, leaseMs } = lease;
   const request = { namespace, queues: [task.queue], workerId, count: 1, tokens: [leaseToken] };

@@ -1,4 +1,5 @@
 import type { SequencedEvent } from '../../domain/execution/events.ts';
+import { FairTurns } from '../../domain/execution/fair-turns.ts';
 import type { ExecutionId, Instant, TaskId } from '../../domain/kernel/brand.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { TaskDefinitionRow } from '../../ports/definition-store.ts';
@@ -44,6 +45,7 @@ export type MemoryState = Readonly<{
   /** A number above all it gave before. */
   nextOrder(): number;
   journal: Journal;
+  turns: FairTurns;
   tables: Tables;
   /** Attempts of which the decide rows told that the transaction under way has claimed; it empties it at its end. */
   claimedReports: Map<ExecutionId, ReadonlySet<TaskId>>;
@@ -63,6 +65,7 @@ export const createMemoryState = (clock: Clock): MemoryState => {
       return order;
     },
     journal,
+    turns: new FairTurns(),
     tables: createTables(journal),
     claimedReports: new Map(),
     events: new AppendOnlyLists(journal),

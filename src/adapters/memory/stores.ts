@@ -5,11 +5,13 @@ import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type { CloseTask, EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
+import type { SemaphoreStore } from '../../ports/limits.ts';
 import type { WakeSignal } from '../../ports/wake-signal.ts';
 import { createAccessStore } from './access-store.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
+import { createSemaphoreStore } from './semaphores.ts';
 import { createSerializer } from './serializer.ts';
 import { createMemoryState } from './state.ts';
 import { createWakeSignal } from './wake-signal.ts';
@@ -19,6 +21,7 @@ export type MemoryStores = Readonly<{
   index: ExecutionIndex;
   definitions: DefinitionStore;
   access: AccessStore;
+  semaphores: SemaphoreStore;
   health: HealthProbe;
   wake: WakeSignal;
   /** The closed attempts of a run, which no port reads: for checks of what was recorded. */
@@ -40,6 +43,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     index: createExecutionIndex(state, serializer),
     definitions,
     access: createAccessStore(clock, state, serializer),
+    semaphores: createSemaphoreStore(state, serializer),
     health: { problems: async () => [] },
     wake,
     closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),

@@ -14,6 +14,9 @@ import {
   type OpenTask,
   type OutboxRow,
   type QuotaRow,
+  type RateWindowRow,
+  type RetryBucketRow,
+  type SemaphoreRow,
   type StoredExecution,
   type TaskOutputRow,
   type TimerRow,
@@ -50,7 +53,7 @@ const isReady = (row: OpenTask, family: QueuedFamily): boolean =>
 const isLeased = (row: OpenTask): boolean => row.outcome === undefined && row.lease !== undefined;
 const queueOf = (row: OpenTask): string => inNamespace(row.namespace, row.task.queue);
 const compareUrgency = (a: OpenTask, b: OpenTask): number =>
-  b.task.priority - a.task.priority || a.task.scheduledAt - b.task.scheduledAt || a.order - b.order;
+  b.task.priority - a.task.priority || a.turn - b.turn || a.order - b.order;
 
 const openTaskTable = (journal: Journal) => {
   const byRun = new OrderedIndex<OpenTask>(
@@ -93,8 +96,12 @@ const openTaskTable = (journal: Journal) => {
     (row) => (row.task.taskType === 'WAIT_FOR_WEBHOOK' && row.outcome === undefined ? row.namespace : undefined),
     (a, b) => compareText(a.task.taskId, b.task.taskId),
   );
+  const withPermits = new OrderedIndex<OpenTask>(
+    (row) => (isLeased(row) && (row.lease?.permits.length ?? 0) > 0 ? row.namespace : undefined),
+    (a, b) => a.order - b.order,
+  );
   const queues = { queued, ready, readySystem, delayed };
-  const indexes = { byRun, byAttempt, ...queues, leasedByName, byExpiry, withOutcome, webhooks };
+  const indexes = { byRun, byAttempt, ...queues, leasedByName, withPermits, byExpiry, withOutcome, webhooks };
   return Object.assign(new Table<OpenTask>(journal, (row) => row.task.taskId, Object.values(indexes)), indexes);
 };
 
@@ -189,6 +196,25 @@ const admissionTable = (journal: Journal) => {
   return Object.assign(new Table<AdmissionRow>(journal, keyOf, Object.values(indexes)), indexes);
 };
 
+const semaphoreTable = (journal: Journal) => {
+  const byName = new OrderedIndex<SemaphoreRow>(
+    (row) => row.namespace,
+    (a, b) => compareText(a.name, b.name),
+  );
+  return Object.assign(new Table<SemaphoreRow>(journal, (row) => inNamespace(row.namespace, row.name), [byName]), {
+    byName,
+  });
+};
+
+const retryBucketTable = (journal: Journal) => {
+  const byTask = new OrderedIndex<RetryBucketRow>(
+    (row) => inNamespace(row.namespace, row.taskName),
+    (a, b) => a.bucketAt - b.bucketAt,
+  );
+  const keyOf = (row: RetryBucketRow) => `${inNamespace(row.namespace, row.taskName)}@${row.bucketAt}`;
+  return Object.assign(new Table<RetryBucketRow>(journal, keyOf, [byTask]), { byTask });
+};
+
 export const dedupKeyOf = (message: { executionId: ExecutionId; dedupKey: string }): string =>
   `${message.executionId}|${message.dedupKey}`;
 
@@ -207,6 +233,9 @@ export const createTables = (journal: Journal) => ({
   domainPolls: new Table<DomainPollRow>(journal, (row) => inNamespace(row.namespace, row.queue)),
   admissions: admissionTable(journal),
   quotas: new Table<QuotaRow>(journal, (row) => row.namespace),
+  semaphores: semaphoreTable(journal),
+  rateWindows: new Table<RateWindowRow>(journal, (row) => inNamespace(row.namespace, row.taskName)),
+  retryBuckets: retryBucketTable(journal),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
 });
 

@@ -29,13 +29,16 @@ import { recordInternalEvent } from './internal-events.ts';
 import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readAllOutcomes, readOutcomes } from './outcomes.ts';
+import { readyQueues } from './ready-queues.ts';
 import { settleTasks, settleTasksAlone } from './reports.ts';
+import { addRetryCounts, forgetPastLimits, retryCounts } from './retry-counts.ts';
 import { stepRuns } from './run-steps.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
 import { findTasks } from './task-definitions.ts';
 import { findTaskOutput, pruneTaskOutputs, storeTaskOutputs } from './task-output-cache.ts';
 import { cancelOpenWork, closeTasks, enqueueTasks, openTaskIds } from './task-queue.ts';
 import { armTimers, cancelTimers } from './timers.ts';
+import { QueueTurns } from './turns.ts';
 import { holdAttempt, settleWaiting } from './waiting.ts';
 import { findWorkflowVersion } from './workflow-definitions.ts';
 
@@ -54,11 +57,9 @@ const due = prepared(
     message: count.exactOptional(),
   }),
 );
-type QueueName = Readonly<{ namespace: Namespace; queue: string }>;
-const ready = prepared('engine_ready_queues', z.object({ namespace: namespaceName, queue: text }));
 const stuck = prepared('engine_stuck', z.object({ executionId }));
 
-const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
+const engineTx = (session: Session, memory: PassMemory, turns: QueueTurns): EngineTx => ({
   claimEvaluations: (limit) => claimEvaluations(session, memory, limit),
   claimEvaluationsOf: (executionIds) => claimEvaluationsOf(session, memory, executionIds),
   requestEvaluations: (executionIds) => requestEvaluations(session, executionIds),
@@ -68,7 +69,7 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   readAllOutcomes: (id) => readAllOutcomes(session, memory, id),
   openTaskIds: (id) => openTaskIds(session, id),
   appendEvents: (events) => appendEvents(session, events),
-  enqueueTasks: (tasks) => enqueueTasks(session, tasks),
+  enqueueTasks: (tasks) => enqueueTasks(session, turns, tasks),
   closeTasks: (tasks) => closeTasks(session, memory, tasks),
   cancelOpenWork: (ended) => cancelOpenWork(session, ended),
   armTimers: (timers) => armTimers(session, timers),
@@ -114,6 +115,9 @@ const engineTx = (session: Session, memory: PassMemory): EngineTx => ({
   redriveDeadLetters: (namespace, ids) => redriveDeadLetters(session, namespace, ids),
   deleteDeadLetters: (namespace, ids) => deleteDeadLetters(session, namespace, ids),
   recordInternalEvent: (event, keepMax) => recordInternalEvent(session, event, keepMax),
+  retryCounts: (namespace, taskNames) => retryCounts(session, namespace, taskNames),
+  addRetryCounts: (counts) => addRetryCounts(session, counts),
+  forgetPastLimits: () => forgetPastLimits(session),
 });
 
 const now = async (session: Session): Promise<Instant> => {
@@ -171,27 +175,6 @@ const nextDueInMs = (session: Session): ReturnType<EngineStore['nextDueInMs']> =
         ) as message
     ) as next`);
 
-/** Which of the queues have something to lease: one query for all polls that are parked. */
-const readyQueues = (session: Session, candidates: readonly QueueName[]): Promise<readonly QueueName[]> =>
-  session.rows(ready`
-    select wanted.namespace, wanted.queue
-    from unnest(
-      ${sql.array(
-        candidates.map(({ namespace }) => namespace),
-        'text',
-      )},
-      ${sql.array(
-        candidates.map(({ queue }) => queue),
-        'text',
-      )}
-    ) as wanted (namespace, queue)
-    where exists (
-      select from task_queue q
-      where q.namespace = wanted.namespace and q.queue = wanted.queue
-        and q.lease_token is null and q.outcome is null and q.family = 'worker'
-        and q.visible_at <= (select clock_timestamp())
-    )`);
-
 /**
  * Runs that nothing moves: no pass asked for, nothing to deliver, no attempt that somebody may yet report, no timer of
  * theirs but the deadline of the run, which would only end it. An outcome that no pass was asked for counts as stuck.
@@ -217,16 +200,17 @@ const findStuck = async (session: Session, idleMs: number, limit: number): Promi
 };
 
 /** The engine's store on PostgreSQL. Every write is a method of the transaction; the locks it takes are those of the port. */
-export const createEngineStore = (database: Database): EngineStore => ({
-  transaction: (work) => database.transaction((session) => work(engineTx(session, newPassMemory()))),
+export const createEngineStore = (database: Database, turns: QueueTurns = new QueueTurns()): EngineStore => ({
+  transaction: (work) => database.transaction((session) => work(engineTx(session, newPassMemory(), turns))),
   leaseTasks: (request) => leaseTasksAlone(database, request),
   settleTasks: (namespace, reports) => settleTasksAlone(database, namespace, reports),
-  stepRuns: (steps) => stepRuns(database, steps),
+  stepRuns: (steps) => stepRuns(database, turns, steps),
   findTaskOutput: (namespace, wanted, at) => findTaskOutput(database, namespace, wanted, at),
   polledQueues: (namespace, queues, withinMs) => polledQueues(database, namespace, queues, withinMs),
   now: () => now(database),
   startContext: (namespaces) => startContext(database, namespaces),
   findAdmissible: (limit) => findAdmissible(database, limit),
+  retryCounts: (namespace, taskNames) => retryCounts(database, namespace, taskNames),
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findEvent: (id, seq) => findEvent(database, id, seq),
   findHead: (namespace, id) => findHead(database, namespace, id),

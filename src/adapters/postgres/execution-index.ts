@@ -31,6 +31,7 @@ import {
   timestamp,
   word,
 } from './statement.ts';
+import { taskGates } from './task-gates.ts';
 
 const summary = z.object({
   executionId,
@@ -247,4 +248,5 @@ export const createExecutionIndex = (session: Session): ExecutionIndex => ({
   queues: (namespace) => queueDepths(session, namespace),
   deadLetters: (namespace, page) => deadLetters(session, namespace, page),
   internalEvents: (namespace, sink, page) => internalEvents(session, namespace, sink, page),
+  taskGates: (namespace, taskNames) => taskGates(session, namespace, taskNames),
 });

@@ -7,6 +7,7 @@ import { classifyFailure } from './sqlstate.ts';
 import { arrayText, given, instant, jsonOf, lines, prepared, sql, timestampOrNull } from './statement.ts';
 import { closedRow, queueRow } from './task-queue.ts';
 import { timerRow, timerSlotRow } from './timers.ts';
+import type { QueueTurns } from './turns.ts';
 
 type LeasedRow = Readonly<{ id: string; token: string; expires: number; started: number }>;
 
@@ -25,8 +26,8 @@ const RUN_SEPARATOR = '\u001e';
 
 const NOTHING: SteppedRuns = { stepped: new Set(), leased: [] };
 
-const openedRow = (step: RunStep, { task, lease }: OpenedTask) => ({
-  ...queueRow({ namespace: step.namespace, executionId: step.executionId, item: task }),
+const openedRow = (step: RunStep, { task, lease }: OpenedTask, turn: number) => ({
+  ...queueRow({ namespace: step.namespace, executionId: step.executionId, item: task }, turn),
   lease_token: lease?.leaseToken,
   lease_worker: lease?.workerId,
   lease_ms: lease?.leaseMs,
@@ -106,8 +107,26 @@ const timedWrites = sql.fragment`, disarmed as (
       on conflict do nothing
     )`;
 
-const write = async (database: Database, steps: readonly RunStep[]): Promise<SteppedRuns> => {
+/** The turns of all that the steps open. */
+const turnsOf = async (
+  database: Database,
+  turns: QueueTurns,
+  steps: readonly RunStep[],
+): Promise<(opened: OpenedTask) => number> => {
+  const opened = steps.flatMap(({ executionId, namespace, opened }) =>
+    opened.map((one) => ({ one, owed: { executionId, namespace, item: one.task } })),
+  );
+  const order = await turns.of(
+    database,
+    opened.map(({ owed }) => owed),
+  );
+  const byTask = new Map(opened.map(({ one }, index) => [one, order[index] ?? 0]));
+  return (one) => byTask.get(one) ?? 0;
+};
+
+const write = async (database: Database, turns: QueueTurns, steps: readonly RunStep[]): Promise<SteppedRuns> => {
   const timed = steps.some(isTimed);
+  const turnOf = await turnsOf(database, turns, steps);
   const row = await database.one((timed ? timedSteps : plainSteps)`
     with run as materialized (
       select r.* from ${given(sql.fragment`
@@ -120,7 +139,7 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
             .map(({ events }) => lines(events.map(({ event }) => JSON.stringify(event))))
             .join(RUN_SEPARATOR)}::text as events,
           ${lines(steps.map((step) => JSON.stringify(closedRows(step))))}::text as closed,
-          ${lines(steps.map((step) => JSON.stringify(step.opened.map((one) => openedRow(step, one)))))}::text as opened,
+          ${lines(steps.map((step) => JSON.stringify(step.opened.map((one) => openedRow(step, one, turnOf(one))))))}::text as opened,
           ${lines(steps.map(projectionText))}::text as projections,
           ${timed ? lines(steps.map(extrasOf)) : null}::text as extras`)}
       cross join lateral unnest(
@@ -190,13 +209,13 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
     ), opened as (
       insert into task_queue (
         workflow_id, scheduled_seq, namespace, ref, iteration, attempt, family, task_type, task_name, queue, priority,
-        input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only,
+        input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only, turn,
         lease_token, worker_id, lease_expires_at, started_at
       )
       select
         good.workflow_id, r.scheduled_seq, good.namespace, r.ref, r.iteration, r.attempt, r.family, r.task_type,
         r.task_name, r.queue, r.priority, r.input, r.visible_at, r.scheduled_at, r.heartbeat_ms, r.start_to_close_ms,
-        r.alert_only, lease.token, case when lease.token is not null then r.lease_worker end,
+        r.alert_only, r.turn, lease.token, case when lease.token is not null then r.lease_worker end,
         case when lease.token is not null
           then clock_timestamp() + coalesce(r.lease_ms, r.heartbeat_ms) * interval '1 millisecond'
         end,
@@ -204,12 +223,12 @@ const write = async (database: Database, steps: readonly RunStep[]): Promise<Ste
       from good cross join lateral json_to_recordset(good.opened) as r (
         scheduled_seq bigint, ref text, iteration integer, attempt integer, family text, task_type text, task_name text,
         queue text, priority integer, input json, visible_at timestamptz, scheduled_at timestamptz, heartbeat_ms bigint,
-        start_to_close_ms bigint, alert_only boolean, lease_token uuid, lease_worker text, lease_ms bigint
+        start_to_close_ms bigint, alert_only boolean, turn bigint, lease_token uuid, lease_worker text, lease_ms bigint
       )
       cross join lateral (
         select case when r.lease_token is not null and not exists (
           select from task_definitions d
-          where d.namespace = good.namespace and d.name = r.task_name and d.concurrent_exec_limit > 0
+          where d.namespace = good.namespace and d.name = r.task_name and d.gated
         ) then r.lease_token end as token
       ) as lease
       where not exists (
@@ -277,10 +296,14 @@ const leasedTasks = (steps: readonly RunStep[], rows: readonly LeasedRow[]): rea
  * attempt of the same identity, fails the whole statement (promises 6 and 11), and so nothing is ever written twice or in
  * between. What fails for such a reason takes the longer road; a database that is away is the caller's to know.
  */
-export const stepRuns = async (database: Database, steps: readonly RunStep[]): Promise<SteppedRuns> => {
+export const stepRuns = async (
+  database: Database,
+  turns: QueueTurns,
+  steps: readonly RunStep[],
+): Promise<SteppedRuns> => {
   if (steps.length === 0) return NOTHING;
   try {
-    return await write(database, steps);
+    return await write(database, turns, steps);
   } catch (error) {
     if (classifyFailure(error) === 'defect' || isContention(error)) return NOTHING;
     throw error;

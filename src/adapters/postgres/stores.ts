@@ -3,12 +3,14 @@ import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type { EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
+import type { SemaphoreStore } from '../../ports/limits.ts';
 import { createAccessStore } from './access-store.ts';
 import { openDatabase } from './database.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
 import { createHealthProbe } from './health.ts';
+import { createSemaphoreStore } from './semaphores.ts';
 
 export type PostgresStoresOptions = Readonly<{
   url: string;
@@ -24,6 +26,7 @@ export type PostgresStores = Readonly<{
   index: ExecutionIndex;
   definitions: DefinitionStore;
   access: AccessStore;
+  semaphores: SemaphoreStore;
   health: HealthProbe;
   /** Ends the connections once those in use are given back. */
   close(): Promise<void>;
@@ -37,6 +40,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     index: createExecutionIndex(database),
     definitions: createDefinitionStore(database),
     access: createAccessStore(database),
+    semaphores: createSemaphoreStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
     close: () => database.close(),
   };

@@ -19,11 +19,17 @@ const putDefinition = async (
   namespace: Namespace,
   definition: TaskDefinition,
 ): Promise<PutDefinitionOutcome> => {
-  const { name, concurrentExecLimit } = definition;
+  const { name, concurrentExecLimit, rateLimit } = definition;
+  const semaphores = sql.array([...(definition.semaphores ?? [])], 'text');
   const content = JSON.stringify(definition);
   const inserted = await session.run(insert`
-    insert into task_definitions (namespace, name, content, concurrent_exec_limit)
-    values (${namespace}, ${name}, ${content}::json, ${concurrentExecLimit})
+    insert into task_definitions (
+      namespace, name, content, concurrent_exec_limit, rate_leases, rate_window_seconds, semaphores
+    )
+    values (
+      ${namespace}, ${name}, ${content}::json, ${concurrentExecLimit}, ${rateLimit?.leases ?? 0},
+      ${rateLimit?.windowSeconds ?? 1}, ${semaphores}
+    )
     on conflict (namespace, name) do nothing`);
   if (inserted > 0) return 'created';
   const present = await session.row(lockRow`
@@ -31,7 +37,9 @@ const putDefinition = async (
   if (isDeepStrictEqual(present?.definition, JSON.parse(content))) return 'unchanged';
   await session.run(replace`
     update task_definitions
-    set content = ${content}::json, concurrent_exec_limit = ${concurrentExecLimit}, updated_at = clock_timestamp()
+    set content = ${content}::json, concurrent_exec_limit = ${concurrentExecLimit},
+      rate_leases = ${rateLimit?.leases ?? 0}, rate_window_seconds = ${rateLimit?.windowSeconds ?? 1},
+      semaphores = ${semaphores}, updated_at = clock_timestamp()
     where namespace = ${namespace} and name = ${name}`);
   return 'replaced';
 };

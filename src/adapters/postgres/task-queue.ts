@@ -15,6 +15,7 @@ import {
   timestamp,
   timestampOrNull,
 } from './statement.ts';
+import type { QueueTurns } from './turns.ts';
 
 const enqueue = prepared('tasks_enqueue', z.object({ executionId }));
 const listOpen = prepared('tasks_list_open', z.object({ scheduledSeq: count }));
@@ -29,8 +30,8 @@ export const taskKey = (taskId: TaskId): Readonly<{ workflow_id: ExecutionId; sc
   return { workflow_id: parts.executionId, scheduled_seq: parts.scheduledSeq };
 };
 
-/** An attempt as a row of the queue. */
-export const queueRow = ({ namespace, item }: Owed<EnqueueTask>) => ({
+/** An attempt as a row of the queue, at its turn. */
+export const queueRow = ({ namespace, item }: Owed<EnqueueTask>, turn: number) => ({
   ...taskKey(item.taskId),
   namespace,
   ref: item.ref,
@@ -47,6 +48,7 @@ export const queueRow = ({ namespace, item }: Owed<EnqueueTask>) => ({
   heartbeat_ms: item.heartbeatMs,
   start_to_close_ms: item.startToCloseMs,
   alert_only: item.alertOnly,
+  turn,
 });
 
 const countByRun = (ids: readonly ExecutionId[]): ReadonlyMap<ExecutionId, number> => {
@@ -61,22 +63,25 @@ const countByRun = (ids: readonly ExecutionId[]): ReadonlyMap<ExecutionId, numbe
  */
 export const enqueueTasks = async (
   session: Session,
+  turns: QueueTurns,
   tasks: readonly Owed<EnqueueTask>[],
 ): Promise<ReadonlySet<ExecutionId>> => {
   if (tasks.length === 0) return new Set();
+  const order = await turns.of(session, tasks);
+  const rows = tasks.map((task, index) => queueRow(task, order[index] ?? 0));
   const opened = await session.rows(enqueue`
     insert into task_queue (
       workflow_id, scheduled_seq, namespace, ref, iteration, attempt, family, task_type, task_name, queue, priority,
-      input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only
+      input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only, turn
     )
     select
       workflow_id, scheduled_seq, namespace, ref, iteration, attempt, family, task_type, task_name, queue, priority,
-      input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only
-    from json_to_recordset(${jsonRows(tasks.map(queueRow))}::json) as r (
+      input, visible_at, scheduled_at, heartbeat_ms, start_to_close_ms, alert_only, turn
+    from json_to_recordset(${jsonRows(rows)}::json) as r (
       workflow_id uuid, scheduled_seq bigint, namespace text, ref text, iteration integer, attempt integer,
       family text, task_type text, task_name text, queue text, priority integer, input json,
       visible_at timestamptz, scheduled_at timestamptz, heartbeat_ms bigint, start_to_close_ms bigint,
-      alert_only boolean
+      alert_only boolean, turn bigint
     )
     where not exists (
       select from task_executions closed

@@ -10,6 +10,7 @@ const ACTIONS = {
   webhooks: ['receive'],
   events: ['read'],
   deadLetters: ['read', 'control'],
+  semaphores: ['read', 'write'],
   keys: ['read', 'write'],
   quotas: ['read'],
   platform: ['admin'],

@@ -65,5 +65,6 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     statusSink,
     isHeard: isNodeHeard || listeners !== undefined || statusSink !== undefined,
     gates,
+    tasksInFlightMax: workflow.maxConcurrentTasks ?? Number.POSITIVE_INFINITY,
   });
 };

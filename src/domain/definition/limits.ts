@@ -14,3 +14,7 @@ export const BACKOFF_SCALE_FACTOR_MAX = 1_000;
 export const LIST_ENTRIES_MAX = 1_000;
 /** Problems reported for one document; more would help nobody. */
 export const PROBLEMS_MAX = 100;
+/** Semaphores of which one task needs a permit. */
+export const SEMAPHORES_PER_TASK_MAX = 20;
+/** Length of a rate window: a day. */
+export const RATE_WINDOW_SECONDS_MAX = 86_400;

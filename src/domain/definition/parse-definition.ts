@@ -25,10 +25,8 @@ const DEFAULT_TIMEOUT_POLICY: Readonly<Record<Dialect, WorkflowTimeoutPolicy>> =
 /** Settings without effect in this version, with the shape they must have to be stored. */
 const storedShape = (door: Dialect) => {
   const field = fieldsOf(door);
-  const limit = field.integer(0, INT32_MAX).optional();
   return {
     schemaVersion: field.integer(SCHEMA_VERSION, SCHEMA_VERSION).optional(),
-    maxConcurrentTasks: limit,
     cacheConfig: field.object.optional(),
     onStateChange: field.object.optional(),
     workflowStatusListenerEnabled: field.flag.optional(),
@@ -66,6 +64,7 @@ const SCHEMA = documentSchema(
       outputSchema: schema,
       enforceSchema: field.flag.optional(),
       timeoutSeconds: field.seconds.optional(),
+      maxConcurrentTasks: field.integer(0, INT32_MAX).optional(),
       timeoutPolicy: z.enum(['TIME_OUT_WF', 'ALERT_ONLY']).optional(),
       failureWorkflow: field.text.optional(),
       failureWorkflowVersion: field.integer(0, INT32_MAX).optional(),
@@ -147,6 +146,7 @@ const readWorkflow = (document: JsonValue, context: TreeContext): WorkflowDefini
     outputSchema: fields.outputSchema,
     enforceSchema: fields.enforceSchema ?? true,
     timeoutSeconds: fields.timeoutSeconds ?? 0,
+    maxConcurrentTasks: fields.maxConcurrentTasks === 0 ? undefined : fields.maxConcurrentTasks,
     timeoutPolicy: fields.timeoutPolicy ?? DEFAULT_TIMEOUT_POLICY[door],
     failureWorkflow: fields.failureWorkflow ?? '',
     failureWorkflowVersion: fields.failureWorkflowVersion,

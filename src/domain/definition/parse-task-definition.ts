@@ -4,11 +4,11 @@ import { err, ok, type Result } from '../kernel/result.ts';
 import { childPath } from '../kernel/value-path.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import { fieldsOf } from './document-fields.ts';
-import { INT32_MAX, PROBLEMS_MAX } from './limits.ts';
+import { INT32_MAX, PROBLEMS_MAX, RATE_WINDOW_SECONDS_MAX, SEMAPHORES_PER_TASK_MAX } from './limits.ts';
 import { nameProblem } from './names.ts';
 import { documentSchema, type ReadContext, readDocument } from './read-document.ts';
 import { type RetryDocument, retryOverridesOf, retryShape } from './retry-fields.ts';
-import type { TaskDefinition } from './task-definition.ts';
+import type { RateLimit, TaskDefinition } from './task-definition.ts';
 import { applyOverrides, defaultTaskPolicy } from './task-policy.ts';
 import { templateProblems } from './templates.ts';
 import { withoutUndefined } from './without-undefined.ts';
@@ -19,10 +19,6 @@ const storedShape = (door: Dialect) => {
   const field = fieldsOf(door);
   const names = z.array(z.string()).optional();
   return {
-    retryBudget: field.decimal(0, 1).optional(),
-    rateLimitPerFrequency: field.integer(0, INT32_MAX).optional(),
-    rateLimitFrequencyInSeconds: field.integer(0, INT32_MAX).optional(),
-    semaphores: names,
     secretOutputFields: names,
     inputKeys: names,
     outputKeys: names,
@@ -49,7 +45,11 @@ const SCHEMA = documentSchema(
       name: field.text.optional(),
       description: field.text.optional(),
       ownerEmail: field.text.optional(),
+      retryBudget: field.decimal(0, 1).optional(),
       concurrentExecLimit: field.integer(0, INT32_MAX).optional(),
+      rateLimitPerFrequency: field.integer(0, INT32_MAX).optional(),
+      rateLimitFrequencyInSeconds: field.integer(door === 'v1' ? 1 : 0, RATE_WINDOW_SECONDS_MAX).optional(),
+      semaphores: z.array(z.string()).max(SEMAPHORES_PER_TASK_MAX).optional(),
       inputTemplate: field.object.optional(),
       inputSchema: schema,
       outputSchema: schema,
@@ -96,6 +96,23 @@ const crossProblems = (
   ];
 };
 
+/** Conductor counts in windows of a second where none, or none of any length, is given. */
+const rateLimitOf = (
+  fields: Readonly<{ rateLimitPerFrequency?: number | undefined; rateLimitFrequencyInSeconds?: number | undefined }>,
+): RateLimit | undefined => {
+  const leases = fields.rateLimitPerFrequency ?? 0;
+  return leases === 0 ? undefined : { leases, windowSeconds: Math.max(1, fields.rateLimitFrequencyInSeconds ?? 1) };
+};
+
+/** Each once and by name, so that a definition means the same in whatever order it lists them. */
+const semaphoresOf = (names: readonly string[], path: string, context: ReadContext): readonly string[] | undefined => {
+  names.forEach((name, index) => {
+    const problem = nameProblem(name, childPath(childPath(path, 'semaphores'), index), context.door);
+    if (problem !== undefined) context.problems.push(problem);
+  });
+  return names.length === 0 ? undefined : [...new Set(names)].sort();
+};
+
 /** A definition written inside a node is named by the node, and Conductor does not compare its timeouts. */
 type Embedding = Readonly<{ nodeName: string }>;
 
@@ -119,13 +136,16 @@ export const readTaskDefinition = (
   if (named !== undefined) problems.push(named);
   problems.push(...templateProblems(fields.inputTemplate ?? {}, childPath(path, 'inputTemplate')));
   const settings = retryOverridesOf(fields, path, context);
+  const base = defaultTaskPolicy(door);
   if (embedded === undefined || door === 'v1') problems.push(...crossProblems(fields, settings, path, door));
   return withoutUndefined({
     name,
     description: fields.description,
     ownerEmail: fields.ownerEmail,
-    policy: applyOverrides(defaultTaskPolicy(door), settings, door),
+    policy: applyOverrides({ ...base, retryBudget: fields.retryBudget ?? base.retryBudget ?? 1 }, settings, door),
     concurrentExecLimit: fields.concurrentExecLimit ?? 0,
+    rateLimit: rateLimitOf(fields),
+    semaphores: semaphoresOf(fields.semaphores ?? [], path, context),
     inputTemplate: fields.inputTemplate ?? {},
     inputSchema: fields.inputSchema,
     outputSchema: fields.outputSchema,

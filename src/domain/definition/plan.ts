@@ -179,4 +179,6 @@ export type Plan = Readonly<{
   /** Somebody listens to something. */
   isHeard: boolean;
   gates: PlanGates | undefined;
+  /** Infinity: no limit. */
+  tasksInFlightMax: number;
 }>;

@@ -16,6 +16,8 @@ export type TaskPolicy = Readonly<{
   jitterShare: number;
   /** Milliseconds that chance may add (Conductor's backoffJitterMs). */
   jitterMs: number;
+  /** Share of the recent executions of the task that may be retries, 0 to 1; absent, as in what was stored earlier: 1. */
+  retryBudget?: number;
   /** A failure whose reason contains one of these ends retrying. */
   nonRetryableErrors: readonly string[];
   scheduleToStartMs: number;
@@ -26,6 +28,9 @@ export type TaskPolicy = Readonly<{
   timeoutPolicy: TaskTimeoutPolicy;
 }>;
 
+/** At most `leases` in each window of the clock of `windowSeconds`. */
+export type RateLimit = Readonly<{ leases: number; windowSeconds: number }>;
+
 /** Reusable settings of a task, as stored: explicit, so that it means the same at both doors. */
 export type TaskDefinition = Readonly<{
   name: string;
@@ -34,6 +39,10 @@ export type TaskDefinition = Readonly<{
   policy: TaskPolicy;
   /** Leased at once over all runs; 0: no limit. */
   concurrentExecLimit: number;
+  /** Leases of one window over all runs; absent: no limit. */
+  rateLimit?: RateLimit;
+  /** Semaphores of the namespace of which a lease needs one permit each, all or none; absent: none. */
+  semaphores?: readonly string[];
   inputTemplate: JsonObject;
   /** JSON Schemas, or registered ones with their data. */
   inputSchema?: JsonValue;

@@ -16,6 +16,7 @@ const WORKER_POLICIES: Readonly<Record<Dialect, TaskPolicy>> = {
     maxRetryDelayMs: 3_600_000,
     jitterShare: 0.2,
     jitterMs: 0,
+    retryBudget: 0.3,
     heartbeatMs: 60_000,
     timeoutPolicy: 'RETRY',
   },
@@ -28,6 +29,7 @@ const WORKER_POLICIES: Readonly<Record<Dialect, TaskPolicy>> = {
     maxRetryDelayMs: 0,
     jitterShare: 0,
     jitterMs: 0,
+    retryBudget: 1,
     heartbeatMs: 3_600_000,
     timeoutPolicy: 'TIME_OUT_WF',
   },
@@ -50,6 +52,7 @@ export const defaultSystemPolicy = (door: Dialect): TaskPolicy => ({
 export const defaultWaitingPolicy = (door: Dialect): TaskPolicy => ({
   ...WORKER_POLICIES[door],
   retryCount: 0,
+  retryBudget: 1,
   heartbeatMs: 0,
 });
 
@@ -79,6 +82,7 @@ export const applyOverrides = (base: TaskPolicy, overrides: RetryOverrides, door
   maxRetryDelayMs: msOf(overrides.maxRetryDelaySeconds, base.maxRetryDelayMs),
   jitterShare: overrides.jitter ?? base.jitterShare,
   jitterMs: overrides.backoffJitterMs ?? base.jitterMs,
+  ...(base.retryBudget === undefined ? {} : { retryBudget: base.retryBudget }),
   nonRetryableErrors: overrides.nonRetryableErrors ?? base.nonRetryableErrors,
   scheduleToStartMs: msOf(overrides.scheduleToStartTimeout, base.scheduleToStartMs),
   startToCloseMs: msOf(overrides.startToCloseTimeout, base.startToCloseMs),

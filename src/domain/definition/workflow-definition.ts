@@ -143,6 +143,8 @@ export type WorkflowDefinition = Readonly<{
   enforceSchema: boolean;
   timeoutSeconds: number;
   timeoutPolicy: WorkflowTimeoutPolicy;
+  /** Tasks of workers and of the server that one run may have open at a time; absent: no limit. */
+  maxConcurrentTasks?: number;
   failureWorkflow: string;
   failureWorkflowVersion?: number;
   restartable: boolean;

@@ -139,6 +139,7 @@ export const openings = (state: ExecutionState, entry: TaskEntry): readonly Comm
       taskName: scheduled.taskName,
       queue: scheduled.queue,
       priority: state.started?.priority ?? 0,
+      workflowName: state.plan.definition.name,
       input: scheduled.input,
       visibleAt: scheduled.visibleAt,
       scheduledAt: scheduled.at,

@@ -22,6 +22,8 @@ export type Command =
         taskName: string;
         queue: string;
         priority: number;
+        /** The definition of the run: those that share a queue take turns. */
+        workflowName: string;
         input: JsonValue;
         visibleAt: Instant;
         scheduledAt: Instant;

@@ -40,6 +40,22 @@ export const takeDueKey = (due: DueKeys): TaskKey | undefined => {
   return undefined;
 };
 
+/** The first key that is still due, which stays; what was dropped or moved before it goes. */
+const firstDue = (due: DueKeys): DueKey | undefined => {
+  for (let first = due.heap[0]; first !== undefined; first = due.heap[0]) {
+    if (due.seqs.get(first.key) === first.seq) return first;
+    pop(due.heap);
+  }
+  return undefined;
+};
+
+/** Takes the first key of both. */
+export const takeFirstDueKey = (a: DueKeys, b: DueKeys): TaskKey | undefined => {
+  const [first, second] = [firstDue(a), firstDue(b)];
+  const isSecond = second !== undefined && (first === undefined || isBefore(second, first));
+  return takeDueKey(isSecond ? b : a);
+};
+
 const isBefore = (a: DueKey, b: DueKey): boolean => a.seq < b.seq || (a.seq === b.seq && a.key < b.key);
 
 const swap = (heap: DueKey[], a: number, b: number): void => {

@@ -12,7 +12,15 @@ import {
   isCompensation,
 } from './fold-compensation.ts';
 import { fail, isPermissive, settle } from './settle.ts';
-import { type ExecutionState, lookAgainAt, nodeOf, ownerEntry, pathOf, type TaskEntry } from './state.ts';
+import {
+  type ExecutionState,
+  type ForkPhase,
+  lookAgainAt,
+  nodeOf,
+  ownerEntry,
+  pathOf,
+  type TaskEntry,
+} from './state.ts';
 import { keyAt, keyOf } from './task-key.ts';
 
 export const nodeAt = (state: ExecutionState, slot: TaskSlot): PlanNode => {
@@ -79,8 +87,18 @@ const enteredFirst = (state: ExecutionState, entry: TaskEntry): void => {
   if (owner.kind !== 'branch' || entry.node.index !== 0) return;
   const fork = ownerEntry(state, entry.node, entry.path);
   invariant(fork?.phase.kind === 'fork', `${entry.key} begins a branch of no fork`);
-  fork.phase.entered = Math.max(fork.phase.entered, owner.index + 1);
+  fork.phase.entered = firstLeft(state, fork, fork.phase);
   lookAgainAt(state, fork.key);
+};
+
+/** Branches are entered in order, but for those that need not wait where others are held back. */
+const firstLeft = (state: ExecutionState, fork: TaskEntry, { branches, entered }: ForkPhase): number => {
+  let index = entered;
+  for (; index < branches.length; index += 1) {
+    const first = branches[index]?.nodes[0];
+    if (first !== undefined && !state.tasks.has(keyAt(first.ref, fork.path))) break;
+  }
+  return index;
 };
 
 export const closeEntry = (

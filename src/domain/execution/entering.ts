@@ -7,6 +7,7 @@ import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-sema
 import { attemptFloor } from './attempts.ts';
 import type { ChildStart, TaskSlot, WorkflowEvent } from './events.ts';
 import { undoneBy } from './fold-compensation.ts';
+import { isHeldBack } from './in-flight.ts';
 import type { Need } from './needs.ts';
 import { closingAtHand } from './outcome.ts';
 import { outputKeyOf } from './output-cache.ts';
@@ -19,6 +20,10 @@ import { keyAt, slotAt } from './task-key.ts';
 
 /** The next due fact, or what has to be loaded before it can be told. */
 export type Due = WorkflowEvent | Need;
+
+/** A task is due and has to wait until the run may have another one in flight. */
+export const HELD = { type: 'held' } as const;
+export type DueOrHeld = Due | typeof HELD;
 
 /** What one decision looks with. */
 export type Look = Readonly<{ state: ExecutionState; environment: DecisionEnvironment; now: Instant }>;
@@ -41,6 +46,10 @@ export const enter = (look: Look, node: PlanNode, path: readonly number[], previ
   const step = semanticsOf(node.type).enter(contextOf(look, node, path, previous));
   return entered(look, node, path, step, previous);
 };
+
+/** The same, if the run may have another task in flight. Undoing is not held back: it is one task at a time anyway. */
+export const enterIfRoom = (look: Look, node: PlanNode, path: readonly number[], previous?: TaskEntry): DueOrHeld =>
+  isHeldBack(look.state, node) ? HELD : enter(look, node, path, previous);
 
 const entered = (
   look: Look,

@@ -101,6 +101,8 @@ export type TaskClosed = Readonly<
     /** PULL_WORKFLOW_MESSAGES: how many of the oldest messages it took. */
     messagesTaken?: number;
     disposition: Disposition;
+    /** It would have been retried, but the retry budget of its task was spent. */
+    budgetSpent?: boolean;
   }
 >;
 

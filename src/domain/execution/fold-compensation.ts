@@ -25,8 +25,10 @@ export const cancelOpen = (state: ExecutionState, at: Instant): void => {
   }
   state.openAttempts = 0;
   state.messageReaders.clear();
+  state.tasksInFlight = 0;
   state.pendingEnd = undefined;
   clearDueKeys(state.due);
+  clearDueKeys(state.held);
 };
 
 /** What is being undone: the one that finished last of those that are left. */

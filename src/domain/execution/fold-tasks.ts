@@ -14,6 +14,7 @@ import type {
   TaskTakenFromCache,
 } from './events.ts';
 import { compensationClosed, isCompensation } from './fold-compensation.ts';
+import { countAttempts } from './in-flight.ts';
 import { closeJoin } from './join-state.ts';
 import { readerClosed, readerOpened } from './messages.ts';
 import { policyFor } from './policy.ts';
@@ -30,7 +31,7 @@ export const taskScheduled = (state: ExecutionState, event: TaskScheduled): void
   entry.timed = isTimed(event, policy);
   if (isWaitingType(entry.node.type)) entry.status = 'IN_PROGRESS';
   entry.child = event.child;
-  state.openAttempts += 1;
+  countAttempts(state, entry.node, 1);
   // A signal that came before its wait is taken by the decision that looks at the wait next.
   if (bufferedSignal(state, entry) !== undefined) lookAgainAt(state, entry.key);
   readerOpened(state, entry);
@@ -54,7 +55,7 @@ export const taskDeadlineMissed = (state: ExecutionState, event: TaskDeadlineMis
 
 export const taskClosed = (state: ExecutionState, event: TaskClosed): void => {
   const entry: TaskEntry = openAttempt(state, event, event.type);
-  state.openAttempts -= 1;
+  countAttempts(state, entry.node, -1);
   entry.status = event.status;
   entry.output = event.output;
   entry.reason = event.reason;
@@ -95,7 +96,7 @@ const applyDisposition = (state: ExecutionState, entry: TaskEntry, { disposition
 /** Goes on when the run is resumed, with another attempt: those used so far are forgiven. */
 export const taskCanceled = (state: ExecutionState, event: TaskCanceled): void => {
   const entry: TaskEntry = openAttempt(state, event, event.type);
-  state.openAttempts -= 1;
+  countAttempts(state, entry.node, -1);
   readerClosed(state, entry, 0);
   state.lifecycle = { status: 'PAUSED' };
   entry.status = 'CANCELED';
@@ -111,7 +112,7 @@ export const taskCanceled = (state: ExecutionState, event: TaskCanceled): void =
 export const taskSkipped = (state: ExecutionState, event: TaskSkipped): void => {
   const entry = state.tasks.get(keyOf(event)) ?? enterSkipped(state, event);
   if (entry.phase.kind === 'attempt') {
-    state.openAttempts -= 1;
+    countAttempts(state, entry.node, -1);
     takeSignal(state, entry);
     readerClosed(state, entry, 0);
   }

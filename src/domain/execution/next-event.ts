@@ -4,14 +4,22 @@ import { invariant } from '../kernel/invariant.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, Review } from '../tasks/task-semantics.ts';
 import { endOf, nextOfCompensation } from './compensate.ts';
-import { takeDueKey } from './due-keys.ts';
-import { contextOf, type Due, enter, type Look, takeWhatIsAtHand } from './entering.ts';
+import { contextOf, type Due, type DueOrHeld, enterIfRoom, type Look, takeWhatIsAtHand } from './entering.ts';
 import type { CompensationStarted, ExecutionClosed, WorkflowEvent } from './events.ts';
 import { isCompensating } from './fold-compensation.ts';
+import { holdKey, takeKey } from './in-flight.ts';
 import { executionOutput } from './output.ts';
 import { violationText } from './schema-check.ts';
 import { mayEnter } from './settle.ts';
-import { type ExecutionState, lookAgainAt, nextNode, type PendingEnd, ROOT_KEY, type TaskEntry } from './state.ts';
+import {
+  type ExecutionState,
+  type ForkPhase,
+  lookAgainAt,
+  nextNode,
+  type PendingEnd,
+  ROOT_KEY,
+  type TaskEntry,
+} from './state.ts';
 import { keyAt, slotAt, type TaskKey } from './task-key.ts';
 
 /** Takes one key off the due ones after the other until a fact follows; undefined: nothing is due. */
@@ -21,9 +29,13 @@ export const nextEvent = (state: ExecutionState, environment: DecisionEnvironmen
   }
   const look: Look = { state, environment, now };
   if (isCompensating(state)) return nextOfCompensation(look);
-  for (let key = takeDueKey(state.due); key !== undefined; key = takeDueKey(state.due)) {
+  for (let key = takeKey(state); key !== undefined; key = takeKey(state)) {
     const event = key === ROOT_KEY ? lookAtRoot(look) : lookAt(look, key);
     if (event === undefined) continue;
+    if (event.type === 'held') {
+      holdKey(state, key);
+      continue;
+    }
     // Looked at again until nothing follows: several facts may hang on one key, as branches on a fork.
     lookAgainAt(state, key);
     return event;
@@ -53,7 +65,7 @@ const declaredOutput = (state: ExecutionState): ExecutionClosed['output'] => {
   return output.ok ? output.value : {};
 };
 
-const lookAtRoot = (look: Look): Due | undefined => {
+const lookAtRoot = (look: Look): DueOrHeld | undefined => {
   const { state } = look;
   return enterFirst(look, state.plan.root, []) ?? (state.liveSequences === 0 ? complete(look) : undefined);
 };
@@ -66,7 +78,7 @@ const complete = ({ state, environment, now }: Look): CompensationStarted | Exec
   return close(state, fittingEnd(end, state, environment), now);
 };
 
-const lookAt = (look: Look, key: TaskKey): Due | undefined => {
+const lookAt = (look: Look, key: TaskKey): DueOrHeld | undefined => {
   const entry = look.state.tasks.get(key);
   if (entry === undefined) return undefined;
   const { phase, node, path } = entry;
@@ -74,11 +86,11 @@ const lookAt = (look: Look, key: TaskKey): Due | undefined => {
     case 'attempt':
       return takeWhatIsAtHand(look, entry);
     case 'awaitingRetry':
-      return enter(look, node, path, entry);
+      return enterIfRoom(look, node, path, entry);
     case 'choice':
       return enterFirst(look, phase.chosen, path) ?? enterNext(look, entry);
     case 'fork':
-      return enterBranch(look, entry) ?? enterNext(look, entry);
+      return lookAtFork(look, entry);
     case 'join':
       return review(look, entry);
     case 'loop':
@@ -90,7 +102,13 @@ const lookAt = (look: Look, key: TaskKey): Due | undefined => {
   }
 };
 
-const enterNext = (look: Look, entry: TaskEntry): Due | undefined => {
+/** A branch that is held back keeps nothing from what follows the fork: a join waits for it all the same. */
+const lookAtFork = (look: Look, fork: TaskEntry): DueOrHeld | undefined => {
+  const branch = enterBranch(look, fork);
+  return branch?.type === 'held' ? (enterNext(look, fork) ?? branch) : (branch ?? enterNext(look, fork));
+};
+
+const enterNext = (look: Look, entry: TaskEntry): DueOrHeld | undefined => {
   const next = nextNode(entry.node);
   if (entry.ending !== 'ok' || next === undefined || look.state.tasks.has(keyAt(next.ref, entry.path))) {
     return undefined;
@@ -99,30 +117,42 @@ const enterNext = (look: Look, entry: TaskEntry): Due | undefined => {
 };
 
 /** After an action, what is entered next may stand behind something, or read something, that has yet to run again. */
-const enterInTurn = (look: Look, node: PlanNode, path: readonly number[]): Due | undefined => {
+const enterInTurn = (look: Look, node: PlanNode, path: readonly number[]): DueOrHeld | undefined => {
   const { state } = look;
   if (state.waits.size > 0 && state.waits.has(node.ref)) return undefined;
-  return state.patched && !mayEnter(state, node, path) ? undefined : enter(look, node, path);
+  return state.patched && !mayEnter(state, node, path) ? undefined : enterIfRoom(look, node, path);
 };
 
-const enterFirst = (look: Look, sequence: Sequence, path: readonly number[]): Due | undefined => {
+const enterFirst = (look: Look, sequence: Sequence, path: readonly number[]): DueOrHeld | undefined => {
   const first = sequence.nodes[0];
   if (first === undefined || look.state.tasks.has(keyAt(first.ref, path))) return undefined;
   return enterInTurn(look, first, path);
 };
 
-const enterBranch = (look: Look, fork: TaskEntry): Due | undefined => {
+const enterBranch = (look: Look, fork: TaskEntry): DueOrHeld | undefined => {
   if (fork.phase.kind !== 'fork') return undefined;
   const { branches, entered } = fork.phase;
   for (let index = entered; index < branches.length; index += 1) {
     const branch = branches[index];
     const event = branch === undefined ? undefined : enterFirst(look, branch, fork.path);
+    if (event?.type === 'held') return enterUncounted(look, fork, fork.phase, index + 1) ?? event;
     if (event !== undefined) return event;
   }
   return undefined;
 };
 
-const lookAtLoop = (look: Look, loop: TaskEntry): Due | undefined => {
+/** The next branch that begins with a task which is not counted, and so need not wait for the others. */
+const enterUncounted = (look: Look, fork: TaskEntry, phase: ForkPhase, from: number): Due | undefined => {
+  for (let index = Math.max(from, phase.uncountedFrom ?? 0); index < phase.branches.length; index += 1) {
+    phase.uncountedFrom = index;
+    const branch = phase.branches[index];
+    const event = branch === undefined ? undefined : enterFirst(look, branch, fork.path);
+    if (event !== undefined && event.type !== 'held') return event;
+  }
+  return undefined;
+};
+
+const lookAtLoop = (look: Look, loop: TaskEntry): DueOrHeld | undefined => {
   invariant(loop.phase.kind === 'loop' && loop.node.type === 'DO_WHILE', `${loop.key} is no open loop`);
   if (loop.phase.live === 0) return review(look, loop);
   return enterFirst(look, loop.node.body, [...loop.path, loop.phase.iteration]);

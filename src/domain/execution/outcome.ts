@@ -11,6 +11,7 @@ import { nextAttemptAt } from './retry.ts';
 import { type FindViolation, violationText } from './schema-check.ts';
 import { bufferedSignal } from './signals.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
+import { keyOf } from './task-key.ts';
 
 /** What turns an outcome into a fact, beside the run itself. */
 export type Judging = Readonly<{ now: Instant; findViolation: FindViolation }>;
@@ -39,11 +40,31 @@ export const closing = (
     status: excused ? 'COMPLETED_WITH_ERRORS' : outcome.status,
     output: withSink(entry.phase.scheduled, outcome.output),
     disposition,
-    ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+    ...reasonOf(entry, outcome),
     ...(outcome.deadline === undefined ? {} : { deadline: outcome.deadline }),
     ...(outcome.workerId === undefined ? {} : { workerId: outcome.workerId }),
     ...(outcome.startedAt === undefined ? {} : { startedAt: outcome.startedAt }),
   };
+};
+
+/** Of a failure that would have been retried, also why it is not. */
+const reasonOf = (
+  { taskName }: TaskEntry,
+  { reason, status, budgetSpent }: TaskOutcome,
+): { reason?: string; budgetSpent?: boolean } => {
+  if (budgetSpent === true && status !== 'COMPLETED') {
+    const why = `(not retried: the retry budget of ${taskName} is spent)`;
+    // An outcome that is replayed from its fact has it already.
+    return { budgetSpent, reason: reason?.endsWith(why) === true ? reason : `${reason ?? 'it failed'} ${why}` };
+  }
+  return reason === undefined ? {} : { reason };
+};
+
+/** Whether a failure would be retried but for the budget of the task: only then it matters what is left of that. */
+export const asksForRetry = (state: ExecutionState, outcome: TaskOutcome): boolean => {
+  const entry = state.tasks.get(keyOf(outcome));
+  if (entry?.phase.kind !== 'attempt' || isLostByTheServer(entry, outcome)) return false;
+  return dispositionOf(state, entry, entry.phase.policy, outcome, 0 as Instant).kind === 'retry';
 };
 
 /**
@@ -101,7 +122,7 @@ const dispositionOf = (
       now,
       unitHash(`${state.executionId}/${entry.key}/${entry.attempt}`),
     );
-    if (visibleAt !== undefined) return { kind: 'retry', visibleAt };
+    if (visibleAt !== undefined && outcome.budgetSpent !== true) return { kind: 'retry', visibleAt };
   }
   if (endsTheRun(policy, outcome)) return { kind: 'timeOutExecution' };
   return { kind: entry.node.optional ? 'advance' : 'fail' };

@@ -54,6 +54,7 @@ const countBranches = (state: ExecutionState, fork: TaskEntry): void => {
     }
   }
   fork.phase.entered = firstMissing;
+  delete fork.phase.uncountedFrom;
 };
 
 /** A branch lives in the loop around its fork, or in the run; in a loop that is over nothing lives. */

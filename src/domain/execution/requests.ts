@@ -15,6 +15,8 @@ export type TaskOutcome = Readonly<
     deadline?: DeadlineKind;
     workerId?: string;
     startedAt?: Instant;
+    /** The retry budget of the task allows no retry; who puts the outcome to the run has asked the store. */
+    budgetSpent?: boolean;
   }
 >;
 

@@ -61,8 +61,10 @@ export const beginAgain = (state: ExecutionState, at: Instant, variables: JsonOb
   state.dynamicNodes = new Map();
   state.watchers = new Map();
   clearDueKeys(state.due);
+  clearDueKeys(state.held);
   state.liveSequences = 1;
   state.openAttempts = 0;
+  state.tasksInFlight = 0;
   state.pendingEnd = undefined;
   state.permissiveFailure = undefined;
   state.signals = [];

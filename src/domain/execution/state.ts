@@ -4,7 +4,7 @@ import { type ExecutionId, type Instant, type TaskId, taskIdOf } from '../kernel
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { type AttemptLedger, copyLedger, newLedger } from './attempt-ledger.ts';
 import type { CompensationStatus } from './compensation-text.ts';
-import { addDueKey, copyDueKeys, type DueKeys, newDueKeys } from './due-keys.ts';
+import { addDueKey, copyDueKeys, type DueKeys, dropDueKey, newDueKeys } from './due-keys.ts';
 import type {
   ChildStart,
   DeadlineKind,
@@ -44,6 +44,16 @@ export type JoinPhase = {
   watched: Map<string, JoinTarget[]>;
 };
 
+export type ForkPhase = {
+  kind: 'fork';
+  branches: readonly Sequence[];
+  /** Every branch before this one has been entered. */
+  entered: number;
+  ended: Map<number, Exclude<Ending, 'live'>>;
+  /** A hint: no branch before this one is left that begins with what maxConcurrentTasks does not count. */
+  uncountedFrom?: number;
+};
+
 /** What a join waits for: a task, or the outermost loop around it that the join is not in. */
 export type JoinTarget = Readonly<{ key: TaskKey; node: PlanNode; path: readonly number[] }>;
 
@@ -60,7 +70,7 @@ export type TaskPhase =
       resumes?: true;
     }
   | { kind: 'choice'; chosen: Sequence }
-  | { kind: 'fork'; branches: readonly Sequence[]; entered: number; ended: Map<number, Exclude<Ending, 'live'>> }
+  | ForkPhase
   | JoinPhase
   | LoopPhase
   | {
@@ -161,9 +171,13 @@ export type ExecutionState = {
   watchers: Map<string, Set<TaskKey>>;
   /** Hints, safe to look at twice, so a fold that adds too many is never wrong. */
   due: DueKeys;
+  /** Keys that were looked at and wait until the run may have another task in flight: due ones put aside. */
+  held: DueKeys;
   /** The root and every fork branch outside of loops that has not ended. */
   liveSequences: number;
   openAttempts: number;
+  /** Of these, the tasks of workers and of the server: what maxConcurrentTasks counts. */
+  tasksInFlight: number;
   pendingEnd: PendingEnd | undefined;
   /** The first failure that only let the others finish. */
   permissiveFailure: PendingEnd | undefined;
@@ -214,8 +228,10 @@ export const emptyState = (
   dynamicNodes: new Map(),
   watchers: new Map(),
   due: newDueKeys(),
+  held: newDueKeys(),
   liveSequences: 0,
   openAttempts: 0,
+  tasksInFlight: 0,
   pendingEnd: undefined,
   permissiveFailure: undefined,
   compensable: [],
@@ -269,6 +285,7 @@ export const copyState = (state: ExecutionState): ExecutionState => {
     watchers: new Map([...state.watchers].map(([key, joins]) => [key, new Set(joins)])),
     plans: new Map(state.plans),
     due: copyDueKeys(state.due),
+    held: copyDueKeys(state.held),
     // Nobody changes an entry once it is remembered here.
     compensable: [...state.compensable],
     compensation: state.compensation && {
@@ -287,8 +304,10 @@ export const copyState = (state: ExecutionState): ExecutionState => {
 };
 
 /** Lets the next decision look at a task, or at the run itself. */
-export const lookAgainAt = (state: ExecutionState, key: TaskKey): void =>
+export const lookAgainAt = (state: ExecutionState, key: TaskKey): void => {
+  dropDueKey(state.held, key);
   addDueKey(state.due, key, state.tasks.get(key)?.seq ?? 0);
+};
 
 export const isOpen = (state: ExecutionState): boolean =>
   state.lifecycle.status === 'RUNNING' || state.lifecycle.status === 'PAUSED';

@@ -60,6 +60,7 @@ export const taskOf = (
     taskName: 'pack',
     queue: 'pack',
     priority: 0,
+    workflowName: 'checkout',
     input: {},
     visibleAt: at,
     scheduledAt: at,

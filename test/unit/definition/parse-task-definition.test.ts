@@ -22,6 +22,7 @@ describe('a task definition', () => {
           maxRetryDelayMs: 3_600_000,
           jitterShare: 0.2,
           jitterMs: 0,
+          retryBudget: 0.3,
           nonRetryableErrors: [],
           scheduleToStartMs: 0,
           startToCloseMs: 0,
@@ -79,9 +80,35 @@ describe('a task definition', () => {
   });
 
   it('keeps what has no effect yet', () => {
-    const document = { name: 'c', rateLimitPerFrequency: 5, inputKeys: ['a'], secretOutputFields: ['t'] };
+    const document = { name: 'c', inputKeys: ['a'], secretOutputFields: ['t'] };
     const { name: _, ...extra } = document;
     expect(parseTaskDefinition(document, 'v1')).toMatchObject({ ok: true, value: { extra } });
+  });
+
+  it('names the leases of a rate window, and each semaphore once and by name', () => {
+    const read = (document: JsonValue, door: Dialect) => {
+      const result = parseTaskDefinition(document, door);
+      return result.ok ? [result.value.rateLimit, result.value.semaphores] : result.error;
+    };
+    const document = {
+      name: 'c',
+      rateLimitPerFrequency: 5,
+      rateLimitFrequencyInSeconds: 60,
+      semaphores: ['b', 'a', 'b'],
+    };
+    expect(read(document, 'v1')).toEqual([{ leases: 5, windowSeconds: 60 }, ['a', 'b']]);
+    expect(read({ name: 'c', rateLimitPerFrequency: 5 }, 'v1')).toEqual([{ leases: 5, windowSeconds: 1 }, undefined]);
+    const none = { name: 'c', rateLimitPerFrequency: 0, rateLimitFrequencyInSeconds: 0, semaphores: [] };
+    expect(read(none, 'conductor')).toEqual([undefined, undefined]);
+  });
+
+  it('takes a retry budget, which is 0.3 on /v1 and everything on /api where none is given', () => {
+    const budget = (document: JsonValue, door: Dialect) => {
+      const result = parseTaskDefinition(document, door);
+      return result.ok ? result.value.policy.retryBudget : undefined;
+    };
+    expect([budget({ name: 'c' }, 'v1'), budget({ name: 'c' }, 'conductor')]).toEqual([0.3, 1]);
+    expect(budget({ name: 'c', retryBudget: 0 }, 'v1')).toBe(0);
   });
 
   const refused: readonly (readonly [string, Dialect, JsonValue, readonly string[]])[] = [
@@ -91,6 +118,14 @@ describe('a task definition', () => {
     ['an unknown field', 'v1', { name: 'a', retries: 3 }, ['UNKNOWN_FIELD retries']],
     ['101 retries', 'v1', { name: 'a', retryCount: 101 }, ['VALIDATION_FAILED retryCount']],
     ['a limit of 2^31', 'v1', { name: 'a', concurrentExecLimit: 2 ** 31 }, ['VALIDATION_FAILED concurrentExecLimit']],
+    ['a budget above 1', 'v1', { name: 'a', retryBudget: 1.1 }, ['VALIDATION_FAILED retryBudget']],
+    [
+      'a window of no length',
+      'v1',
+      { name: 'a', rateLimitFrequencyInSeconds: 0 },
+      ['VALIDATION_FAILED rateLimitFrequencyInSeconds'],
+    ],
+    ['a semaphore that is no name', 'v1', { name: 'a', semaphores: ['a', ' '] }, ['INVALID_NAME semaphores[1]']],
     ['a factor below 1', 'v1', { name: 'a', backoffScaleFactor: 0.5 }, ['VALIDATION_FAILED backoffScaleFactor']],
     [
       'a template that does not parse',

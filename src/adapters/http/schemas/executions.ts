@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HELD_BACK_BY } from '../../../application/use-cases.ts';
 import { RERUN_TASKS_MAX } from '../../../domain/execution/rerun-tasks.ts';
 import {
   count,
@@ -160,6 +161,7 @@ export const waitingFor = z.strictObject({
   taskRef: z.string(),
   iteration: z.int(),
   taskId: z.string().optional(),
+  gate: z.enum(HELD_BACK_BY),
   why: z.string(),
 });
 

@@ -10,8 +10,10 @@ const MS_PER_SECOND = 1_000;
 type Nodes = readonly TaskNodeDefinition[];
 
 /** A task definition in the form in which it is registered: seconds, flat, with the fields that have no effect. */
-export const taskDocumentOf = ({ policy, extra, ...plain }: TaskDefinition): JsonObject => ({
+export const taskDocumentOf = ({ policy, rateLimit, extra, ...plain }: TaskDefinition): JsonObject => ({
   ...plain,
+  rateLimitPerFrequency: rateLimit?.leases ?? 0,
+  rateLimitFrequencyInSeconds: rateLimit?.windowSeconds ?? 1,
   retryCount: policy.retryCount,
   retryLogic: policy.retryLogic,
   retryDelaySeconds: policy.retryDelayMs / MS_PER_SECOND,
@@ -19,6 +21,7 @@ export const taskDocumentOf = ({ policy, extra, ...plain }: TaskDefinition): Jso
   maxRetryDelaySeconds: policy.maxRetryDelayMs / MS_PER_SECOND,
   jitter: policy.jitterShare,
   backoffJitterMs: policy.jitterMs,
+  retryBudget: policy.retryBudget ?? 1,
   nonRetryableErrors: policy.nonRetryableErrors,
   scheduleToStartTimeout: policy.scheduleToStartMs / MS_PER_SECOND,
   startToCloseTimeout: policy.startToCloseMs / MS_PER_SECOND,

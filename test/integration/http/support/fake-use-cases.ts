@@ -123,6 +123,14 @@ const outbox: UseCases['outbox'] = {
   internalEvents: async () => ok({ items: [EVENT] }),
 };
 
+const SEMAPHORE = { name: 'bank', permits: 3, held: 1, createdAt: NOON, updatedAt: NOON };
+const semaphores: UseCases['semaphores'] = {
+  put: async (_, name, permits) => ok({ outcome: 'created', semaphore: { ...SEMAPHORE, name, permits } }),
+  get: async (_, name) => (name === 'bank' ? ok(SEMAPHORE) : NOT_FOUND),
+  list: async () => ok({ items: [SEMAPHORE] }),
+  delete: async () => ok(null),
+};
+
 /**
  * Use cases that answer like an engine with one run, one workflow definition and one task definition. Keys and namespaces
  * are real, over the store in memory.
@@ -139,6 +147,7 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     workers: { ...workers, ...overrides.workers },
     doors: { ...doors, ...overrides.doors },
     outbox: { ...outbox, ...overrides.outbox },
+    semaphores: { ...semaphores, ...overrides.semaphores },
     access: { ...access, ...overrides.access },
     health: { problems: async () => [], ...overrides.health },
   };

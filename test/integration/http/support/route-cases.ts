@@ -42,6 +42,10 @@ export const ROUTE_CASES: Readonly<Record<string, RouteCase>> = {
   'GET /v1/ns/:ns/schemas': { path: `${ns}/schemas?limit=5`, status: 200 },
   'GET /v1/ns/:ns/schemas/:name': { path: `${ns}/schemas/order?version=1`, status: 200 },
   'DELETE /v1/ns/:ns/schemas/:name/:version': { path: `${ns}/schemas/order/1`, status: 204 },
+  'GET /v1/ns/:ns/semaphores': { path: `${ns}/semaphores?limit=5`, status: 200 },
+  'GET /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, status: 200 },
+  'PUT /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, json: { permits: 3 }, status: 201 },
+  'DELETE /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, status: 204 },
   'POST /v1/ns/:ns/executions/search': {
     path: `${ns}/executions/search`,
     json: { statuses: ['RUNNING'], startedAfter: '2026-01-01T00:00:00Z', limit: 10 },

@@ -106,7 +106,7 @@ export const DETAIL: ExecutionDetail = {
   row: { ...SUMMARY, namespace: NAMESPACE, definitionHash: 'abc', input: { tier: 'gold' } },
   view: VIEW,
   live: [LIVE],
-  waitingFor: [{ ref: 'bill', iteration: 0, taskId: TASK, why: 'leased by w1' }],
+  waitingFor: [{ ref: 'bill', iteration: 0, taskId: TASK, gate: 'LEASED', why: 'leased by w1' }],
 };
 
 export const LEASED: LeasedTask = {
