@@ -143,11 +143,11 @@ describe('a workflow document on /v1', () => {
   it('keeps fields without effect, and outputParameters that are empty on purpose', () => {
     const definition = parsed(
       workflow([simple('a', { asyncComplete: true })], {
-        maxConcurrentTasks: 4,
+        schemaVersion: 2,
         outputParameters: {},
       }),
     );
-    expect(definition.extra).toEqual({ maxConcurrentTasks: 4 });
+    expect(definition.extra).toEqual({ schemaVersion: 2 });
     expect(definition.outputParameters).toEqual({});
     expect(definition.tasks[0]?.extra).toEqual({ asyncComplete: true });
   });
