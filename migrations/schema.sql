@@ -151,11 +151,6 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
 
-create table server_keys (
-  purpose text collate "C" not null,
-  secret text not null,
-  created_at timestamp with time zone not null default clock_timestamp(),
-  constraint server_keys_pkey PRIMARY KEY (purpose)
 create table semaphores (
   namespace text collate "C" not null,
   name text collate "C" not null,
@@ -164,6 +159,13 @@ create table semaphores (
   updated_at timestamp with time zone not null default clock_timestamp(),
   constraint semaphores_pkey PRIMARY KEY (namespace, name),
   constraint semaphores_permits CHECK ((permits >= 0))
+);
+
+create table server_keys (
+  purpose text collate "C" not null,
+  secret text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint server_keys_pkey PRIMARY KEY (purpose)
 );
 
 create table task_definitions (
@@ -260,12 +262,10 @@ create table task_queue (
   constraint task_queue_lease_is_whole CHECK ((((lease_token IS NULL) = (lease_expires_at IS NULL)) AND ((lease_token IS NULL) OR (worker_id IS NOT NULL))))
 ) with (fillfactor=30, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX task_queue_leases ON public.task_queue USING btree (lease_expires_at) WHERE (lease_expires_at IS NOT NULL);
-CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'worker'::text));
-CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, scheduled_at, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
-CREATE INDEX task_queue_webhooks ON public.task_queue USING btree (namespace, workflow_id, scheduled_seq) WHERE (task_type = 'WAIT_FOR_WEBHOOK'::text);
 CREATE INDEX task_queue_permits ON public.task_queue USING btree (namespace) WHERE (permits IS NOT NULL);
 CREATE INDEX task_queue_ready ON public.task_queue USING btree (namespace, queue, priority DESC, turn, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'worker'::text));
 CREATE INDEX task_queue_ready_system ON public.task_queue USING btree (queue, priority DESC, turn, workflow_id, scheduled_seq, visible_at) WHERE ((lease_token IS NULL) AND (family = 'system'::text));
+CREATE INDEX task_queue_webhooks ON public.task_queue USING btree (namespace, workflow_id, scheduled_seq) WHERE (task_type = 'WAIT_FOR_WEBHOOK'::text);
 
 create table timers (
   workflow_id uuid not null,
