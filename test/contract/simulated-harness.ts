@@ -66,7 +66,7 @@ export const simulatedHarness: Harness = {
   name: 'the simulated PostgreSQL',
   open: async (): Promise<OpenHarness> => {
     let stores = openStores();
-    const { access, health } = createMemoryStores({ clock: createFakeClock() });
+    const { access, health, semaphores } = createMemoryStores({ clock: createFakeClock() });
     return {
       get engine() {
         return stores.engine;
@@ -78,6 +78,7 @@ export const simulatedHarness: Harness = {
         return stores.definitions;
       },
       access,
+      semaphores,
       health,
       advance: async (ms) => stores.database.advance(ms),
       closedTasks: async (executionId) => closedTasksOf(stores.database, executionId),

@@ -112,8 +112,8 @@ const replaceChance = (container: DependencyContainer, options: ServerOptions): 
   }
 };
 
-/** Not driven by hand: partitions are no concern of the simulated database. */
-const LEFT_OUT = new Set(['partitions']);
+/** Not driven by hand: partitions, retry budgets and rate windows are no concern of the simulated database. */
+const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits']);
 
 export const bootServer = (options: ServerOptions): Server => {
   const process = createProcess(options.name);
@@ -132,6 +132,7 @@ export const bootServer = (options: ServerOptions): Server => {
       definitions,
       access,
       health,
+      semaphores: asPort<Foundations['semaphores']>({}),
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,

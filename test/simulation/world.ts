@@ -10,7 +10,7 @@ import { type Coverage, RunWatch } from './checkers/run-watch.ts';
 import { type Violation, Violations } from './checkers/violation.ts';
 import { type Call, createWorker, NAMESPACE, type SimulatedWorker, Starts, Workers } from './clients.ts';
 import { type Fault, FaultPlan } from './faults.ts';
-import { type Config, drawWorkflow, failureWorkflow, type Workflow } from './generator.ts';
+import { type Config, drawWorkflow, failureWorkflow, QUEUES, type Workflow } from './generator.ts';
 import type { Plant } from './plants.ts';
 import { Scheduler } from './scheduler.ts';
 import { bootServer, type Server } from './server.ts';
@@ -150,10 +150,12 @@ export class World {
     const [server] = this.servers;
     if (server === undefined) throw new Error('there is no server');
     const { definitions } = server.useCases;
-    if (this.config.limit > 0) {
-      const task = { name: 'narrow', concurrentExecLimit: this.config.limit };
-      const limited = await definitions.registerTask(NAMESPACE, task, 'v1');
-      if (!limited.ok) throw new Error(JSON.stringify(limited.error));
+    for (const name of QUEUES) {
+      // A budget is over all runs: what is expected of a run must not depend on what the others did.
+      const limit = name === 'narrow' ? this.config.limit : 0;
+      const task = { name, retryBudget: 1, concurrentExecLimit: limit };
+      const registeredTask = await definitions.registerTask(NAMESPACE, task, 'v1');
+      if (!registeredTask.ok) throw new Error(JSON.stringify(registeredTask.error));
     }
     while (this.workflows.length < this.config.programs) {
       const workflow = drawWorkflow(this.config, this.workflows.length, this.drawing);
