@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addMs } from '../../src/domain/kernel/brand.ts';
+import { addMs } from '../../src/domain/kernel/brand.ts';
 import {
   ALPHA,
   BETA,
@@ -70,9 +71,10 @@ describe.each(engineHarnesses)('leasing over $name', (harness) => {
 
   it('serves the higher priority first, then the older', async () => {
     const executionId = await givenExecution(open());
-    const [oldLow, youngLow, high] = [
-      await givenTask(open(), executionId, { seq: 3 }),
-      await givenTask(open(), executionId, { seq: 2 }),
+    const now = await open().engine.now();
+    const [youngLow, oldLow, high] = [
+      await givenTask(open(), executionId, { seq: 2, scheduledAt: addMs(now, -10) }),
+      await givenTask(open(), executionId, { seq: 3, scheduledAt: addMs(now, -20) }),
       await givenTask(open(), executionId, { seq: 4, priority: 9 }),
     ];
     const served: string[] = [];
