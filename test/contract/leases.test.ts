@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { addMs } from '../../src/domain/kernel/brand.ts';
-import { addMs } from '../../src/domain/kernel/brand.ts';
 import {
   ALPHA,
   BETA,
