@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts
 import { parseDuration, parseUntil } from '../kernel/time.ts';
 import { childPath } from '../kernel/value-path.ts';
 import { type CheckContext, inputPath, isLiteral, problem } from './check-context.ts';
-import { readChildFields } from './child-fields.ts';
+import { CHILD_FIELD_NAMES, readChildFields } from './child-fields.ts';
 import { isBlank } from './compilation.ts';
 import { KNOWN_EVALUATORS } from './compile-chooser.ts';
 import { listenerProblems } from './compile-listeners.ts';
@@ -191,22 +191,38 @@ const checkWait: Check = (place) => {
 
 const extraOf = (place: NodePlace, name: string): JsonValue | undefined => place.node.extra[name];
 
-const checkSubWorkflow: Check = (place) => {
+const checkSubWorkflow: Check = (place, context) => {
   const given = place.node.subWorkflowParam;
   const path = childPath(place.path, 'subWorkflowParam');
   if (given === undefined) return invalid('a SUB_WORKFLOW needs a subWorkflowParam', path);
-  if (!isMissing(given.name) || !isMissing(given.workflowDefinition)) return childFieldProblems(given, path);
+  const unknown = unknownChildFields(given, ['workflowDefinition'], path, context);
+  if (!isMissing(given.name) || !isMissing(given.workflowDefinition))
+    return [...unknown, ...childFieldProblems(given, path)];
   return invalid('a subWorkflowParam needs the name of a workflow, or a workflowDefinition', childPath(path, 'name'));
 };
 
-const checkStartWorkflow: Check = (place) => {
+const checkStartWorkflow: Check = (place, context) => {
   const given = place.node.inputParameters.startWorkflow ?? null;
   const path = inputPath(place, 'startWorkflow');
   if (!isLiteral(given)) return NONE;
   if (!isJsonObject(given)) return invalid('a START_WORKFLOW needs the input "startWorkflow"', path);
-  if (!isMissing(given.name) || !isMissing(given.workflowDef)) return childFieldProblems(given, path);
+  const unknown = unknownChildFields(given, ['workflowDef', 'input'], path, context);
+  if (!isMissing(given.name) || !isMissing(given.workflowDef)) return [...unknown, ...childFieldProblems(given, path)];
   return invalid('a startWorkflow needs the name of a workflow, or a workflowDef', childPath(path, 'name'));
 };
+
+/** Conductor ignores them, as it does any field. */
+const unknownChildFields = (
+  given: JsonObject,
+  beside: readonly string[],
+  path: string,
+  context: CheckContext,
+): readonly DefinitionProblem[] =>
+  context.workflow.dialect === 'conductor'
+    ? NONE
+    : Object.keys(given)
+        .filter((field) => !CHILD_FIELD_NAMES.includes(field) && !beside.includes(field))
+        .map((field) => problem('UNKNOWN_FIELD', 'no such field is known here', childPath(path, field)));
 
 /** What is written out must be usable; what an expression gives is judged when it is there. */
 const childFieldProblems = (given: JsonObject, path: string): readonly DefinitionProblem[] => {

@@ -5,10 +5,13 @@ import { type References, referencesOf } from '../expression/references.ts';
 import type { JsonValue } from '../kernel/json.ts';
 import { childPath } from '../kernel/value-path.ts';
 import type { CheckContext } from './check-context.ts';
+import { isBlank } from './compilation.ts';
+import { isScriptEvaluator, templateOfPath } from './compile-chooser.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import type { NodePlace } from './node-children.ts';
 import { subWorkflowParts } from './sub-workflow-parts.ts';
 import { expressionProblem, textsIn } from './templates.ts';
+import type { TaskNodeDefinition } from './workflow-definition.ts';
 
 const ROOT_NAMES = 'workflow, global, env, secrets';
 
@@ -58,15 +61,13 @@ const cacheKeyProblems = (place: NodePlace, context: CheckContext): readonly Def
 
 /** Fields beside the input that hold templates: what they choose must be visible, so no secret may steer. */
 const steeringProblems = (place: NodePlace, context: CheckContext): readonly DefinitionProblem[] => {
-  const { expression, items, loopCondition, type } = place.node;
-  const judge: Judge = (references, at) => [...unknownRefs(references, at, context), ...secretsIn(references, at)];
+  const { items, loopCondition, type } = place.node;
+  const judge = visibleIn(context);
   const at = (field: string): string => childPath(place.path, field);
   const condition =
     loopCondition !== undefined && isGrammarCondition(loopCondition) ? parseCondition(loopCondition) : undefined;
   return [
-    ...(type === 'SWITCH' && expression !== undefined && !isScript(place)
-      ? judged(expression, at('expression'), judge)
-      : []),
+    ...pathsOf(place.node).flatMap(({ text, field }) => judged(text, at(field), judge)),
     ...(type === 'SUB_WORKFLOW' ? judged(subWorkflowParts(place.node).rest, at('subWorkflowParam'), judge) : []),
     ...(type === 'DO_WHILE' && items !== undefined ? judged(items, at('items'), judge) : []),
     ...(type === 'DO_WHILE' && condition?.ok === true
@@ -75,8 +76,45 @@ const steeringProblems = (place: NodePlace, context: CheckContext): readonly Def
   ];
 };
 
-const isScript = (place: NodePlace): boolean =>
-  place.node.evaluatorType === 'javascript' || place.node.evaluatorType === 'graaljs';
+const visibleIn =
+  (context: CheckContext): Judge =>
+  (references, at) => [...unknownRefs(references, at, context), ...secretsIn(references, at)];
+
+type PathText = Readonly<{ text: string; field: 'expression' | 'loopCondition' }>;
+
+/** What a SWITCH or a loop reads through a template, or a path that means one. */
+const pathsOf = (node: TaskNodeDefinition): readonly PathText[] => {
+  const { evaluatorType, expression, loopCondition, type } = node;
+  const meant = (source: string): string | undefined =>
+    evaluatorType === 'jsonpath' ? templateOfPath(node, source) : source;
+  if (type === 'SWITCH' && !isBlank(expression) && !isScriptEvaluator(evaluatorType ?? '')) {
+    const text = meant(expression);
+    return text === undefined ? [] : [{ text, field: 'expression' }];
+  }
+  if (type !== 'DO_WHILE' || isBlank(loopCondition) || evaluatorType !== 'jsonpath') return [];
+  const text = meant(loopCondition);
+  return text === undefined || isGrammarCondition(loopCondition) ? [] : [{ text, field: 'loopCondition' }];
+};
+
+/** Templates that Conductor stores without a look: the template of a task definition, a sink, what listeners are told. */
+const unjudgedByConductor = (place: NodePlace, context: CheckContext): readonly DefinitionProblem[] => {
+  if (context.workflow.dialect === 'conductor') return [];
+  const { extra, taskDefinition, type } = place.node;
+  const at = (field: string): string => childPath(place.path, field);
+  const unknown: Judge = (references, path) => unknownRefs(references, path, context);
+  const template = taskDefinition?.inputTemplate ?? {};
+  return [
+    ...judged(template, childPath(at('taskDefinition'), 'inputTemplate'), unknown),
+    ...(type === 'EVENT' ? judged(extra.sink ?? null, at('sink'), visibleIn(context)) : []),
+    ...judged(extra.onStateChange ?? null, at('onStateChange'), unknown),
+  ];
+};
+
+const listenersOfAll = (context: CheckContext): readonly DefinitionProblem[] => {
+  const { dialect, extra } = context.workflow;
+  if (dialect === 'conductor') return [];
+  return judged(extra.onStateChange ?? null, 'onStateChange', (references, at) => unknownRefs(references, at, context));
+};
 
 const outputProblems = (context: CheckContext): readonly DefinitionProblem[] => {
   const { outputParameters, dialect } = context.workflow;
@@ -103,7 +141,9 @@ export const checkReferences = (context: CheckContext): readonly DefinitionProbl
     ...inputProblems(place, context),
     ...steeringProblems(place, context),
     ...cacheKeyProblems(place, context),
+    ...unjudgedByConductor(place, context),
   ]),
+  ...listenersOfAll(context),
   ...outputProblems(context),
   ...rateLimitProblems(context),
 ];

@@ -53,6 +53,8 @@ const READERS: Readonly<Record<keyof ChildFields, Readonly<{ read: Read<unknown>
   idempotencyStrategy: { read: strategy, expected: `one of ${STRATEGIES.join(', ')}` },
 };
 
+export const CHILD_FIELD_NAMES: readonly string[] = Object.keys(READERS);
+
 /** Reads what a task says of the run it starts. Absent, null and empty mean the same; so do no version and version 0. */
 export const readChildFields = (given: JsonObject): Result<ChildFields, ChildFieldProblem> => {
   const fields: Record<string, unknown> = {};

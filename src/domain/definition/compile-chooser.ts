@@ -4,6 +4,7 @@ import { childPath } from '../kernel/value-path.ts';
 import { type Compilation, type Draft, isBlank, report } from './compilation.ts';
 import type { Chooser } from './plan.ts';
 import { compiledOrProblems } from './templates.ts';
+import type { TaskNodeDefinition } from './workflow-definition.ts';
 
 const SCRIPT_EVALUATORS: ReadonlySet<string> = new Set(['javascript', 'graaljs']);
 const VALUE_EVALUATORS: ReadonlySet<string> = new Set(['value-param', 'jsonpath']);
@@ -21,15 +22,22 @@ const templateChooser = (text: string, path: string, compilation: Compilation): 
 const WORKFLOW_PATH = /^\$\.workflow\./;
 
 /**
- * `$…` reads the resolved inputs, as `$` does in a script, unless it begins with `$.workflow.`; a bare name is an input;
- * all else is a path as it stands inside `${…}`.
+ * The template that the path of a node means. `$…` reads the resolved inputs, as `$` does in a script, unless it begins with
+ * `$.workflow.`; a bare name is an input; all else is a path as it stands inside `${…}`. Undefined where it reads inputs.
  */
+export const templateOfPath = ({ inputParameters }: TaskNodeDefinition, source: string): string | undefined => {
+  if (source.includes('${')) return source;
+  const bare = bareOf(source);
+  return bare.startsWith('$') || Object.hasOwn(inputParameters, bare) ? undefined : `\${${bare}}`;
+};
+
+const bareOf = (source: string): string => source.trim().replace(WORKFLOW_PATH, 'workflow.');
+
 const pathChooser = (draft: Draft, source: string, path: string, compilation: Compilation): Chooser | undefined => {
-  if (source.includes('${')) return templateChooser(source, path, compilation);
-  const bare = source.trim().replace(WORKFLOW_PATH, 'workflow.');
-  if (bare.startsWith('$')) return inputPathChooser(bare, path, compilation);
-  if (Object.hasOwn(draft.definition.inputParameters, bare)) return { kind: 'input', name: bare };
-  return templateChooser(`\${${bare}}`, path, compilation);
+  const template = templateOfPath(draft.definition, source);
+  if (template !== undefined) return templateChooser(template, path, compilation);
+  const bare = bareOf(source);
+  return bare.startsWith('$') ? inputPathChooser(bare, path, compilation) : { kind: 'input', name: bare };
 };
 
 const inputPathChooser = (source: string, path: string, compilation: Compilation): Chooser | undefined => {

@@ -39,6 +39,7 @@ describe('what a SUB_WORKFLOW says of its child', () => {
       child({ name: 'o', taskToDomain: { a: 1 } }),
       [`VALIDATION_FAILED ${AT}.taskToDomain`],
     ],
+    ['a field that nobody knows', child({ name: 'o', prioritty: 1 }), [`UNKNOWN_FIELD ${AT}.prioritty`]],
     ['an expression that does not parse', child({ name: '${' }), [`EXPRESSION_INVALID ${AT}.name`]],
     ['an expression that names no task', child({ name: '${nobody.output.x}' }), [`EXPRESSION_INVALID ${AT}.name`]],
     ['a secret', child({ name: '${workflow.secrets.x}' }), [`EXPRESSION_INVALID ${AT}.name`]],
@@ -78,9 +79,22 @@ describe('what a START_WORKFLOW is told', () => {
     ['nothing', { type: 'START_WORKFLOW' }, ['VALIDATION_FAILED tasks[0].inputParameters.startWorkflow']],
     ['no name', started({ input: {} }), ['VALIDATION_FAILED tasks[0].inputParameters.startWorkflow.name']],
     [
+      'a field that nobody knows',
+      started({ name: 'o', inputs: {} }),
+      ['UNKNOWN_FIELD tasks[0].inputParameters.startWorkflow.inputs'],
+    ],
+    [
       'a priority that is none',
       started({ name: 'o', priority: 'high' }),
       ['VALIDATION_FAILED tasks[0].inputParameters.startWorkflow.priority'],
     ],
   ])('%s', (_, step, expected) => expect(problemsOf(step)).toEqual(expected));
+});
+
+describe('fields that Conductor has and this page does not', () => {
+  it('are ignored on /api', () => {
+    const step = child({ name: 'o', prioritty: 1 });
+    const tasks = [simple('s', step), simple('t', { ...started({ name: 'o', createdBy: 'me' }) })];
+    expect(problemsOfWorkflow(workflow(tasks), 'conductor')).toEqual([]);
+  });
 });

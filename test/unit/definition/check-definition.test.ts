@@ -191,9 +191,70 @@ describe('expressions, on /v1', () => {
         ['EXPRESSION_INVALID tasks[0].loopCondition'],
       ],
       ['an unknown task as items', [loop({ items: '${nobody.output.x}' })], ['EXPRESSION_INVALID tasks[0].items']],
+      [
+        'an unknown task in a path that chooses a case',
+        [choose({ evaluatorType: 'jsonpath', expression: 'nobody.output.x' })],
+        ['EXPRESSION_INVALID tasks[0].expression'],
+      ],
+      [
+        'a secret in a path that chooses a case',
+        [choose({ evaluatorType: 'jsonpath', expression: '$.workflow.secrets.key' })],
+        ['EXPRESSION_INVALID tasks[0].expression'],
+      ],
+      [
+        'literal text as the path that chooses a case',
+        [choose({ evaluatorType: 'jsonpath', expression: 'gold' })],
+        ['EXPRESSION_INVALID tasks[0].expression'],
+      ],
+      [
+        'the bare name of an input, an input and another task as paths',
+        [
+          choose({ evaluatorType: 'jsonpath', expression: 'tier', ...input({ tier: 'x' }) }),
+          node('SWITCH', 's2', { evaluatorType: 'jsonpath', expression: '$.t.x', decisionCases: { b: [simple('b')] } }),
+          node('SWITCH', 's3', { evaluatorType: 'jsonpath', expression: 'a.output.x', decisionCases: { c: [] } }),
+        ],
+        [],
+      ],
+      [
+        'an unknown task in a path that is a condition',
+        [loop({ evaluatorType: 'jsonpath', loopCondition: 'nobody.output.x' })],
+        ['EXPRESSION_INVALID tasks[0].loopCondition'],
+      ],
+      [
+        'an unknown task in a sink',
+        [node('EVENT', 'e', { sink: 'conductor:${nobody.output.x}' })],
+        ['EXPRESSION_INVALID tasks[0].sink'],
+      ],
+      [
+        'a secret in a sink',
+        [node('EVENT', 'e', { sink: 'conductor:${secrets.x}' })],
+        ['EXPRESSION_INVALID tasks[0].sink'],
+      ],
+      [
+        'an unknown task in the template of a task definition written in place',
+        [simple('a', { taskDefinition: { inputTemplate: { list: [{ x: '${nobody.output.x}' }] } } })],
+        ['EXPRESSION_INVALID tasks[0].taskDefinition.inputTemplate.list[0].x'],
+      ],
+      [
+        'an unknown task in what a listener is told',
+        [simple('a', { onStateChange: { onSuccess: [{ type: 's', payload: { x: '${nobody.output.x}' } }] } })],
+        ['EXPRESSION_INVALID tasks[0].onStateChange.onSuccess[0].payload.x'],
+      ],
+      [
+        'a task in what a listener is told',
+        [simple('a', { onStateChange: { onSuccess: [{ type: 's', payload: { x: '${a.output.x}' } }] } })],
+        [],
+      ],
     ],
     'v1',
   );
+
+  it('the listeners of a whole workflow with an unknown task', () => {
+    const onStateChange = { onFailed: [{ type: 's', payload: { x: '${nobody.output.x}' } }] };
+    expect(problemsOf(workflow([simple('a')], { onStateChange }))).toEqual([
+      'EXPRESSION_INVALID onStateChange.onFailed[0].payload.x',
+    ]);
+  });
 
   it.each([
     ['an unknown task', '${nobody.output.x}', ['EXPRESSION_INVALID outputParameters.x']],
@@ -401,6 +462,7 @@ describe('what Conductor accepts, on /api', () => {
         [reading('a', '${nobody.output.x}')],
         ['EXPRESSION_INVALID tasks[0].inputParameters.x'],
       ],
+      ['an unknown task in a sink', [node('EVENT', 'e', { sink: 'conductor:${nobody.output.x}' })], []],
       ['names of the environment', [reading('a', '${NETFLIX_ENV} ${NETFLIX_STACK} ${CPEWF_TASK_ID}')], []],
       ['a step after TERMINATE', [node('TERMINATE', 't', input({ terminationStatus: 'FAILED' })), simple('a')], []],
       ['a choice by an input that is not given', [choose({ evaluatorType: 'value-param', expression: 'x' })], []],
