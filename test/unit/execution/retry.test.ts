@@ -77,6 +77,45 @@ describe('a retry of a run', () => {
     expect(run.completed()).toEqual(expect.arrayContaining(['p__2', 'q__2', 'after', 'j']));
   });
 
+  it('gives every task that failed another attempt, in branches, cases and loops at once', () => {
+    const run = new Run({
+      tasks: [
+        fork('f', [
+          [simple('a', { permissive: true, retryCount: 0 }), simple('a2')],
+          [switchOn('s', 'x', { x: [simple('b', { permissive: true, retryCount: 0 }), simple('b2')] })],
+          [loop('l', 2, [simple('c', { permissive: true, retryCount: 0 }), simple('c2')])],
+          [simple('d')],
+        ]),
+        join('j'),
+      ],
+    });
+    run.complete('c__1').complete('c2__1').fail('a').fail('b').fail('c__2').complete('d');
+    expect(run.status).toBe('FAILED');
+    run.retry();
+    expect(run.open()).toEqual(['a', 'b', 'c__2']);
+    run.complete('a').complete('b').complete('c__2');
+    expect(run.open()).toEqual(['a2', 'b2', 'c2__2']);
+    run.completeAll();
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('goes on after the run itself timed out and no task had failed, with the whole of its time', () => {
+    const run = new Run({
+      tasks: [fork('f', [[simple('a'), simple('a2')], [wait('w')]]), join('j')],
+      fields: { timeoutSeconds: 60 },
+    });
+    run.complete('a').advance(60_000);
+    expect([run.status, run.open()]).toEqual(['TIMED_OUT', []]);
+    run.advance(30_000).retry();
+    expect([run.status, run.open()]).toEqual(['RUNNING', ['a2', 'w']]);
+    run.advance(59_999);
+    expect(run.status).toBe('RUNNING');
+    run.complete('a2').complete('w');
+    expect(run.status).toBe('COMPLETED');
+    const again = new Run({ tasks: [simple('a')], fields: { timeoutSeconds: 60 } }).advance(60_000).retry();
+    expect(again.advance(60_000).status).toBe('TIMED_OUT');
+  });
+
   it('lets a join wait again for all that it named, in whatever order it is revived', () => {
     const run = new Run({
       tasks: [
