@@ -70,7 +70,9 @@ const scaleFactorOf = (base: TaskPolicy, overrides: RetryOverrides, door: Dialec
   const logic = overrides.retryLogic ?? base.retryLogic;
   if (door === 'conductor' && logic === 'EXPONENTIAL_BACKOFF') return defaultScaleFactor(logic, door);
   if (overrides.backoffScaleFactor !== undefined) return overrides.backoffScaleFactor;
-  return logic === base.retryLogic ? base.backoffScaleFactor : defaultScaleFactor(logic, door);
+  // A factor of 1 beside another logic says nothing about this one: by it an exponential back-off would never grow.
+  const isTold = logic === base.retryLogic || logic !== 'EXPONENTIAL_BACKOFF' || base.backoffScaleFactor > 1;
+  return isTold ? base.backoffScaleFactor : defaultScaleFactor(logic, door);
 };
 
 /** Lays what is given over a base; every value of the answer is explicit. Seconds become milliseconds here, once. */

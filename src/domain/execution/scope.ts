@@ -61,6 +61,7 @@ const WORKFLOW_FIELDS = [
   'version',
   'correlationId',
   'parentWorkflowId',
+  'parentWorkflowTaskId',
   'reasonForIncompletion',
   'startTime',
   'priority',
@@ -88,6 +89,8 @@ const workflowField = (state: ExecutionState, name: string): JsonValue | undefin
       return started?.correlationId ?? null;
     case 'parentWorkflowId':
       return started?.parent?.executionId ?? null;
+    case 'parentWorkflowTaskId':
+      return state.parent?.taskId ?? null;
     case 'reasonForIncompletion':
       return 'reason' in lifecycle ? (lifecycle.reason ?? null) : null;
     case 'startTime':
@@ -118,6 +121,7 @@ const TASK_FIELDS = [
   'endTime',
   'workerId',
   'reasonForIncompletion',
+  'correlationId',
   'workflowInstanceId',
 ] as const;
 
@@ -153,6 +157,8 @@ const taskField = (state: ExecutionState, entry: TaskEntry, name: string): JsonV
       return entry.workerId ?? null;
     case 'reasonForIncompletion':
       return entry.reason ?? null;
+    case 'correlationId':
+      return state.started?.correlationId ?? null;
     case 'workflowInstanceId':
       return state.executionId;
     default:

@@ -40,6 +40,48 @@ describe('the policy of a node', () => {
     expect(policyOf(override, fixed, 'v1').backoffScaleFactor).toBe(2);
   });
 
+  it.each(['LINEAR_BACKOFF', 'EXPONENTIAL_BACKOFF'])(
+    'keeps the factor of its task definition under %s',
+    (retryLogic) => {
+      const fixed = registered({ retryLogic: 'FIXED', backoffScaleFactor: 5 });
+      expect(policyOf(nodeOf(simple('a', { retryLogic })), fixed, 'v1').backoffScaleFactor).toBe(5);
+    },
+  );
+
+  it('has every field of an attempt from the node, where it is given there', () => {
+    const overrides = {
+      retryCount: 7,
+      retryLogic: 'LINEAR_BACKOFF',
+      retryDelaySeconds: 8,
+      backoffScaleFactor: 9,
+      maxRetryDelaySeconds: 10,
+      jitter: 0.11,
+      backoffJitterMs: 12,
+      nonRetryableErrors: ['13'],
+      scheduleToStartTimeout: 14,
+      startToCloseTimeout: 15,
+      totalTimeout: 16,
+      heartbeatTimeout: 11,
+      timeoutPolicy: 'ALERT_ONLY',
+    };
+    expect(policyOf(nodeOf(simple('a', overrides)), registered({}), 'v1')).toEqual({
+      retryCount: 7,
+      retryLogic: 'LINEAR_BACKOFF',
+      retryDelayMs: 8_000,
+      backoffScaleFactor: 9,
+      maxRetryDelayMs: 10_000,
+      jitterShare: 0.11,
+      jitterMs: 12,
+      nonRetryableErrors: ['13'],
+      scheduleToStartMs: 14_000,
+      startToCloseMs: 15_000,
+      scheduleToCloseMs: 16_000,
+      heartbeatMs: 11_000,
+      timeoutPolicy: 'ALERT_ONLY',
+      retryBudget: 0.3,
+    });
+  });
+
   it.each(['INLINE', 'JSON_JQ_TRANSFORM', 'WAIT', 'YIELD'])('does not retry a %s unless asked', (type) => {
     expect(policyOf(nodeOf(node(type, 'a')), undefined, 'v1').retryCount).toBe(0);
     expect(policyOf(nodeOf(node(type, 'a', { retryCount: 2 })), undefined, 'v1').retryCount).toBe(2);

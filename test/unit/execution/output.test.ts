@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ExecutionId, TaskId } from '../../../src/domain/kernel/brand.ts';
 import { fork, join, loop, noop, simple, switchOn } from '../../support/builders.ts';
 import { Run, START } from '../../support/drive.ts';
 
@@ -55,6 +56,7 @@ describe('expressions', () => {
       version: '${workflow.version}',
       correlation: '${workflow.correlationId}',
       parent: '${workflow.parentWorkflowId}',
+      parentTask: '${workflow.parentWorkflowTaskId}',
       reason: '${workflow.reasonForIncompletion}',
       start: '${workflow.startTime}',
       created: '${workflow.createTime}',
@@ -78,6 +80,7 @@ describe('expressions', () => {
       version: 1,
       correlation: 'order-7',
       parent: null,
+      parentTask: null,
       reason: null,
       start: START,
       created: START,
@@ -88,6 +91,13 @@ describe('expressions', () => {
       taskId: task.taskId,
     });
     expect(task.priority).toBe(5);
+  });
+
+  it('of a child read which task of which run waits for it', () => {
+    const inputParameters = { run: '${workflow.parentWorkflowId}', task: '${workflow.parentWorkflowTaskId}' };
+    const parent = { executionId: 'p' as ExecutionId, taskId: 'p.2' as TaskId, ref: 's', iteration: 0, attempt: 1 };
+    const run = new Run({ tasks: [simple('a', { inputParameters })] }, { started: { parent } });
+    expect(run.task('a').input).toEqual({ run: 'p', task: 'p.2' });
   });
 
   it('read all that there is to know of a task, of its latest attempt', () => {
@@ -107,17 +117,21 @@ describe('expressions', () => {
       'endTime',
       'workerId',
       'reasonForIncompletion',
+      'correlationId',
       'workflowInstanceId',
       'none',
     ];
     const inputParameters = Object.fromEntries(fields.map((field) => [field, `\${a.${field}}`]));
-    const run = new Run({
-      tasks: [
-        loop('l', 1, [simple('a', { name: 'work', inputParameters: { x: 1 } })]),
-        simple('b', { inputParameters }),
-        simple('c', { inputParameters: { whole: '${a}', flow: '${workflow}' } }),
-      ],
-    });
+    const run = new Run(
+      {
+        tasks: [
+          loop('l', 1, [simple('a', { name: 'work', inputParameters: { x: 1 } })]),
+          simple('b', { inputParameters }),
+          simple('c', { inputParameters: { whole: '${a}', flow: '${workflow}' } }),
+        ],
+      },
+      { started: { correlationId: 'order-7' } },
+    );
     run.fail('a__1').advance(1_000);
     const id = run.task('a__1').taskId;
     run.complete('a__1', { n: 1 });
@@ -137,6 +151,7 @@ describe('expressions', () => {
       endTime: START + 1_000,
       workerId: 'worker',
       reasonForIncompletion: null,
+      correlationId: 'order-7',
       workflowInstanceId: run.state.executionId,
       none: null,
     });
