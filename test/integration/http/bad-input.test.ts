@@ -91,6 +91,7 @@ const ROWS: Row[] = [
   [22, 'a flag for a number', START, '{"priority":true}', 400, 'VALIDATION_FAILED', 'priority'],
   [22, 'a negative number', START, '{"priority":-1}', 400, 'VALIDATION_FAILED', 'priority'],
   [22, 'a number out of range', START, '{"priority":1e3}', 400, 'VALIDATION_FAILED', 'priority'],
+  [22, 'a priority of 100', START, '{"priority":100}', 400, 'VALIDATION_FAILED', 'priority'],
   [22, 'a version beyond an integer', START, '{"version":2147483648}', 400, 'VALIDATION_FAILED', 'version'],
   [23, 'an unknown field', START, '{"inputt":{}}', 400, 'UNKNOWN_FIELD', 'inputt'],
   [23, 'a status of the caller', START, '{"status":"COMPLETED"}', 400, 'UNKNOWN_FIELD', 'status'],
@@ -143,6 +144,8 @@ const ROWS: Row[] = [
   [60, 'no tasks asked for', LEASE, '{"workerId":"w","count":0}', 400, 'VALIDATION_FAILED', 'count'],
   [60, 'minus one task asked for', LEASE, '{"workerId":"w","count":-1}', 400, 'VALIDATION_FAILED', 'count'],
   [60, 'a billion tasks asked for', LEASE, '{"workerId":"w","count":1e9}', 400, 'VALIDATION_FAILED', 'count'],
+  [60, '1,001 tasks asked for', LEASE, '{"workerId":"w","count":1001}', 400, 'VALIDATION_FAILED', 'count'],
+  [60, 'a wait of 61 s', LEASE, '{"workerId":"w","waitSeconds":61}', 400, 'VALIDATION_FAILED', 'waitSeconds'],
   [
     60,
     'a wait of a billion',
@@ -448,4 +451,12 @@ test('a log line names the route, never what was in the request', async () => {
   expect(text).toContain('/v1/ns/:ns/executions/:name');
   expect(text).not.toContain('hunter2');
   expect(text).not.toContain('secret=1');
+});
+
+test.each([
+  ['a priority of 0', START, '{"priority":0}'],
+  ['a priority of 99', START, '{"priority":99}'],
+  ['1,000 tasks and a wait of a minute', LEASE, '{"workerId":"w","count":1000,"waitSeconds":60}'],
+])('the largest and smallest that is allowed is taken: %s', async (_, path, body) => {
+  expect((await post(path, body)).status).toBeLessThan(300);
 });

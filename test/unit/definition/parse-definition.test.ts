@@ -234,6 +234,11 @@ describe('the limits of a definition', () => {
     expect(problemsOf(workflow([nested(100)])).map((problem) => problem.split(' ')[0])).toContain('LIMIT_EXCEEDED');
   });
 
+  it('are 255 characters of a name and of a reference, and 100 retries', () => {
+    const long = 'n'.repeat(255);
+    expect(problemsOf(workflow([simple(long, { retryCount: 100 })], { name: long }))).toEqual([]);
+  });
+
   it('are 100 problems in one answer', () => {
     const steps = Array.from({ length: 500 }, (_, index) => simple(`t${index}`, { x: 1 }));
     expect(problemsOf(workflow(steps))).toHaveLength(100);
