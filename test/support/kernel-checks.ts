@@ -249,9 +249,8 @@ const checkHistory = (log: readonly SequencedEvent[]): void => {
     tookBack ||= TAKING_BACK.has(event.type);
     if (event.type === 'ExecutionClosed') open = false;
     if (event.type === 'TaskScheduled' || event.type === 'TaskRefused') {
-      // An operator that was refused has no attempts: a retry of the run enters it as if for the first time.
-      const last = event.type === 'TaskRefused' && event.attempt === 1 ? 0 : (attempts.get(keyOf(event)) ?? 0);
-      const follows = tookBack ? event.attempt > (attempts.get(keyOf(event)) ?? 0) : event.attempt === last + 1;
+      const last = attempts.get(keyOf(event)) ?? 0;
+      const follows = tookBack ? event.attempt > last : event.attempt === last + 1;
       must(follows, 'attempts are numbered from 1 without gaps, and never twice', () => event);
       attempts.set(keyOf(event), event.attempt);
     }

@@ -1,5 +1,6 @@
 import type { PlanNode } from '../definition/plan.ts';
-import type { ExecutionState } from './state.ts';
+import type { ExecutionState, TaskEntry } from './state.ts';
+import { keyAt } from './task-key.ts';
 
 const isOfPlan = (state: ExecutionState, node: PlanNode): boolean => state.plan.nodes.get(node.ref) === node;
 
@@ -16,6 +17,23 @@ export const attemptFloor = (state: ExecutionState, node: PlanNode): number => {
   const { floors, dynamicFloor } = state.attempts;
   if (floors.size === 0 && dynamicFloor === 0) return 0;
   return isOfPlan(state, node) ? (floors.get(node.ref) ?? 0) : dynamicFloor;
+};
+
+/** The attempt that the next entry of a node takes; `previous` is its last one, when this is another. */
+export const nextAttempt = (
+  state: ExecutionState,
+  node: PlanNode,
+  path: readonly number[],
+  previous?: TaskEntry,
+): number => {
+  const used = previous?.attempt ?? attemptFloor(state, node);
+  const { forgotten } = state.attempts;
+  return (forgotten.size === 0 ? used : Math.max(used, forgotten.get(keyAt(node.ref, path)) ?? 0)) + 1;
+};
+
+/** An operator that failed is about to be forgotten; what it was told under is not given to it again. */
+export const noteForgotten = ({ attempts }: ExecutionState, { key, attempt }: TaskEntry): void => {
+  attempts.forgotten.set(key, attempt);
 };
 
 /**

@@ -4,7 +4,7 @@ import { derivedExecutionId } from '../kernel/derived-id.ts';
 import { addDuration } from '../kernel/time.ts';
 import { semanticsOf } from '../tasks/registry.ts';
 import type { DecisionEnvironment, EnterContext, Step } from '../tasks/task-semantics.ts';
-import { attemptFloor } from './attempts.ts';
+import { attemptFloor, nextAttempt } from './attempts.ts';
 import type { ChildStart, TaskSlot, WorkflowEvent } from './events.ts';
 import { undoneBy } from './fold-compensation.ts';
 import { isHeldBack } from './in-flight.ts';
@@ -65,7 +65,7 @@ const entered = (
     case 'dispatch': {
       const reason = misfit(look, node, step);
       if (reason !== undefined) return refused(look, node, path, { input: step.input, reason }, previous);
-      const due = fromCache(look, node, path, step, previous) ?? dispatched(look, node, slot, step, previous);
+      const due = fromCache(look, node, path, step, previous) ?? dispatched(look, node, path, step, previous);
       return due.type === 'TaskScheduled' ? { ...due, ...compensatesOf(node, path) } : due;
     }
     case 'resolve': {
@@ -95,7 +95,7 @@ const refused = (
   type: 'TaskRefused',
   at: now,
   ...slotAt(node.ref, path),
-  attempt: attemptAfter(state, node, previous),
+  attempt: nextAttempt(state, node, path, previous),
   taskType: node.definition.type,
   taskName: node.name,
   input,
@@ -118,13 +118,13 @@ const childOf = (
   state: ExecutionState,
   node: PlanNode,
   at: Instant,
-  slot: TaskSlot,
+  path: readonly number[],
   child: NonNullable<Extract<Step, { kind: 'dispatch' }>['child']>,
   previous: TaskEntry | undefined,
 ): ChildStart =>
   previous?.child !== undefined && previous.phase.kind === 'awaitingRetry' && previous.phase.resumes === true
     ? { ...child, executionId: previous.child.executionId, resumed: true }
-    : { ...child, executionId: childId(state, at, slot, attemptAfter(state, node, previous)) };
+    : { ...child, executionId: childId(state, at, slotAt(node.ref, path), nextAttempt(state, node, path, previous)) };
 
 /** Whoever carries the start of an attempt's child out again names the same run. */
 const childId = (state: ExecutionState, at: Instant, slot: TaskSlot, attempt: number): ExecutionId =>
@@ -134,9 +134,6 @@ const compensatesOf = (node: PlanNode, path: readonly number[]): { compensates?:
   const undone = undoneBy({ node, path });
   return undone === undefined ? {} : { compensates: undone };
 };
-
-const attemptAfter = (state: ExecutionState, node: PlanNode, previous: TaskEntry | undefined): number =>
-  (previous?.attempt ?? attemptFloor(state, node)) + 1;
 
 /** What another task of the name gave for the same key, where it still holds and fits what is asked of it now. */
 const fromCache = (
@@ -157,7 +154,7 @@ const fromCache = (
   if (output === null || (schema !== undefined && environment.findViolation(schema, output) !== undefined)) {
     return undefined;
   }
-  const attempt = attemptAfter(state, node, previous);
+  const attempt = nextAttempt(state, node, path, previous);
   const taskType = node.definition.type;
   return { type: 'TaskTakenFromCache', at: now, ...slotAt(node.ref, path), attempt, taskType, taskName, input, output };
 };
@@ -165,19 +162,20 @@ const fromCache = (
 const dispatched = (
   { state, environment, now }: Look,
   node: PlanNode,
-  slot: TaskSlot,
+  path: readonly number[],
   step: Extract<Step, { kind: 'dispatch' }>,
   previous: TaskEntry | undefined,
 ): Due => {
   const queue = queueOf(state, node, step.taskName, environment);
   if (typeof queue !== 'string') return queue;
+  const slot = slotAt(node.ref, path);
   const visibleAt =
     previous?.phase.kind === 'awaitingRetry' ? previous.phase.visibleAt : addDuration(now, node.startDelayMs);
   return {
     type: 'TaskScheduled',
     at: now,
     ...slot,
-    attempt: attemptAfter(state, node, previous),
+    attempt: nextAttempt(state, node, path, previous),
     taskType: node.definition.type,
     taskName: step.taskName,
     queue,
@@ -187,7 +185,7 @@ const dispatched = (
     ...(step.policy === undefined ? {} : { policy: step.policy }),
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.sink === undefined ? {} : { sink: step.sink }),
-    ...(step.child === undefined ? {} : { child: childOf(state, node, now, slot, step.child, previous) }),
+    ...(step.child === undefined ? {} : { child: childOf(state, node, now, path, step.child, previous) }),
     ...(step.fireAt === undefined ? {} : { fireAt: addDuration(step.fireAt, node.startDelayMs) }),
   };
 };

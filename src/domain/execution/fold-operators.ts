@@ -1,19 +1,23 @@
 import { compileBranches } from '../definition/compile-branches.ts';
 import type { Sequence } from '../definition/plan.ts';
 import { invariant } from '../kernel/invariant.ts';
-import { attemptFloor } from './attempts.ts';
+import { nextAttempt } from './attempts.ts';
 import { closeEntry, enter, nodeAt } from './enter.ts';
 import type { LoopIterated, OperatorClosed, OperatorOpened, OperatorResolved } from './events.ts';
 import { closeJoin, openJoin, tellJoins } from './join-state.ts';
 import { closeIteration, forgetIteration, keepsLastIteration, newLoop } from './loop-state.ts';
 import { addLive, fail, goOn, isInFork, isPermissive, settle } from './settle.ts';
-import { type ExecutionState, lookAgainAt, ROOT_KEY, type TaskEntry } from './state.ts';
+import { type ExecutionState, lookAgainAt, pathOf, ROOT_KEY, type TaskEntry } from './state.ts';
 import { keyAt, keyOf } from './task-key.ts';
 
 /** An operator has one attempt each time that it is entered: above those of what was taken back. */
 const enterOperator = (state: ExecutionState, event: OperatorResolved | OperatorOpened): TaskEntry => {
   const node = nodeAt(state, event);
-  return enter(state, event, { ...event, attempt: attemptFloor(state, node) + 1, taskName: node.name });
+  return enter(state, event, {
+    ...event,
+    attempt: nextAttempt(state, node, pathOf(node, keyOf(event))),
+    taskName: node.name,
+  });
 };
 
 export const operatorResolved = (state: ExecutionState, event: OperatorResolved): void => {

@@ -1,6 +1,6 @@
 import { isWaitingType } from '../definition/task-types.ts';
 import { invariant, unreachable } from '../kernel/invariant.ts';
-import { attemptFloor } from './attempts.ts';
+import { nextAttempt } from './attempts.ts';
 import { isTimed } from './deadlines.ts';
 import { closeEntry, enter, nodeAt } from './enter.ts';
 import type {
@@ -20,7 +20,7 @@ import { readerClosed, readerOpened } from './messages.ts';
 import { policyFor } from './policy.ts';
 import { fail } from './settle.ts';
 import { bufferedSignal } from './signals.ts';
-import { type ExecutionState, lookAgainAt, type TaskEntry, type TaskPhase } from './state.ts';
+import { type ExecutionState, lookAgainAt, pathOf, type TaskEntry, type TaskPhase } from './state.ts';
 import { keyOf } from './task-key.ts';
 
 export const taskScheduled = (state: ExecutionState, event: TaskScheduled): void => {
@@ -127,13 +127,11 @@ export const taskSkipped = (state: ExecutionState, event: TaskSkipped): void => 
   closeEntry(state, entry, true);
 };
 
-const enterSkipped = (state: ExecutionState, event: TaskSkipped): TaskEntry =>
-  enter(state, event, {
-    at: event.at,
-    input: event.input,
-    attempt: attemptFloor(state, nodeAt(state, event)) + 1,
-    taskName: event.taskName,
-  });
+const enterSkipped = (state: ExecutionState, event: TaskSkipped): TaskEntry => {
+  const node = nodeAt(state, event);
+  const attempt = nextAttempt(state, node, pathOf(node, keyOf(event)));
+  return enter(state, event, { at: event.at, input: event.input, attempt, taskName: event.taskName });
+};
 
 export const taskRefused = (state: ExecutionState, event: TaskRefused): void => {
   const entry = enter(state, event, event);

@@ -1,8 +1,10 @@
 import { familyOf } from '../definition/task-types.ts';
 import type { Instant } from '../kernel/brand.ts';
+import { noteForgotten } from './attempts.ts';
 import { resumeCompensation } from './fold-compensation.ts';
 import { lookAtAll } from './look-at-all.ts';
 import { recount } from './recount.ts';
+import { seeAgain } from './see-again.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 
 /**
@@ -57,8 +59,9 @@ const isJoin = (entry: TaskEntry): boolean => entry.node.type === 'JOIN' || entr
 /** What is queued has attempts, and so has a task of a type that this version only refuses. */
 const hasAttempts = ({ node }: TaskEntry): boolean => node.type === 'UNSUPPORTED' || familyOf(node.type) !== 'operator';
 
-/** An operator that failed by itself is entered again, as if it had never been reached. */
+/** An operator that failed by itself is entered again, as if it had never been reached; only its attempts are used up. */
 const forgetOperator = (state: ExecutionState, entry: TaskEntry): void => {
+  noteForgotten(state, entry);
   state.tasks.delete(entry.key);
-  if (state.latest.get(entry.node.ref) === entry) state.latest.delete(entry.node.ref);
+  if (state.latest.get(entry.node.ref) === entry) seeAgain(state, entry);
 };

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { exclusiveJoin, fork, join, loop, setVariable, simple, switchOn, wait } from '../../support/builders.ts';
+import {
+  exclusiveJoin,
+  fork,
+  join,
+  loop,
+  setVariable,
+  simple,
+  switchOn,
+  terminate,
+  wait,
+} from '../../support/builders.ts';
 import { Run, START } from '../../support/drive.ts';
 
 /** Retries a closed run, completes whatever is open then, and gives what was open first. */
@@ -168,6 +178,24 @@ describe('a retry of a run', () => {
       run.retry();
       expect([run.status, run.eventsOf('TaskRefused').length]).toEqual(['FAILED', 2]);
     }
+  });
+
+  it('tells of an operator that is refused again under an attempt of its own, after a rerun too', () => {
+    const run = new Run({ tasks: [simple('a'), terminate('t', '${a.output.status}')] });
+    run.complete('a', { status: 'DONE' }).retry().retry();
+    run.rerunTasks(['t'], false).rerunTasks(['a'], false).complete('a', { status: 'GONE' }).retry();
+    const attempts = run.eventsOf('TaskRefused').map(({ attempt }) => attempt);
+    expect(attempts).toEqual([...attempts.keys()].map((index) => index + 1));
+    expect(attempts).toHaveLength(6);
+  });
+
+  it('of an operator in a loop sees again what it gave in the iteration before', () => {
+    const v = setVariable('v', { n: '${a.output.n}', before: '${v.output.n}', size: '${a.output.size}' });
+    const run = new Run({ tasks: [loop('l', 2, [simple('a'), v])] });
+    run.complete('a__1', { n: 1, size: 'small' }).complete('a__2', { n: 2, size: 'x'.repeat(300_000) });
+    expect([run.status, run.seen('v__2').status]).toEqual(['FAILED', 'FAILED_WITH_TERMINAL_ERROR']);
+    run.rerunTasks(['a__2'], false).complete('a__2', { n: 2, size: 'small' });
+    expect([run.status, run.seen('v__2').output]).toEqual(['COMPLETED', { n: 2, before: 1, size: 'small' }]);
   });
 
   it('goes on after it was terminated, where it was', () => {
