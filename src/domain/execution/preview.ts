@@ -50,6 +50,8 @@ class Told {
   /** Outcomes whose attempt is not open yet, by its key. */
   private readonly kept = new Map<string, SequencedEvent>();
   private readonly refused: number[] = [];
+  /** Attempts that this version closed by itself: with a signal that was kept for them, say. */
+  private readonly derived = new Set<string>();
 
   constructor(state: ExecutionState, environment: DecisionEnvironment) {
     this.state = state;
@@ -65,11 +67,11 @@ class Told {
     const { event, seq } = entry;
     if (event.type === 'ExecutionStarted') return this.add(applyAccepted(this.state, [this.startOf(event)]), event);
     const requests = requestsOf(event);
-    if (requests === undefined) return [];
+    if (requests === undefined || (isOutcome(event) && this.derived.has(attemptKey(event)))) return [];
     const answer = this.put(entry, requests);
     if (answer !== undefined) return answer;
     if (isOutcome(event)) this.kept.set(attemptKey(event), entry);
-    else this.refused.push(seq);
+    else if (!isDeadline(event)) this.refused.push(seq);
     return [];
   }
 
@@ -96,6 +98,7 @@ class Told {
     const names = decision.needs.flatMap((need) => (need.type === 'needsTaskDefinition' ? [need.name] : []));
     if (names.length > 0) return names;
     for (const { event } of decision.events) {
+      if (isOutcome(event)) this.derived.add(attemptKey(event));
       const waiting = event.type === 'TaskScheduled' ? this.take(attemptKey(event)) : undefined;
       if (waiting === undefined) continue;
       const needed = this.tell({ seq: waiting.seq, event: { ...waiting.event, at } });
@@ -145,12 +148,22 @@ const requestsOf = (event: WorkflowEvent): readonly ExecutionRequest[] | undefin
       return [{ type: 'Retry', by: event.by, ...reasonOf(event) }];
     case 'ExecutionDeadlineMissed':
       return [{ type: 'PassExecutionDeadline' }];
+    case 'CompensationStarted':
+      return isDeadline(event) ? [{ type: 'PassExecutionDeadline' }] : undefined;
     case 'ExecutionClosed':
+      if (isDeadline(event)) return [{ type: 'PassExecutionDeadline' }];
       return event.by === undefined ? undefined : [{ type: 'Terminate', by: event.by, ...reasonOf(event) }];
     default:
       return EVENT_ORIGINS[event.type] === 'asked' && !isAdmission(event) ? [] : undefined;
   }
 };
+
+/** The clock said it, no outsider: the deadline of a run ends it without the name of a task or of a person. */
+const isDeadline = (event: WorkflowEvent): boolean =>
+  event.type === 'ExecutionDeadlineMissed' ||
+  ((event.type === 'ExecutionClosed' || event.type === 'CompensationStarted') &&
+    event.status === 'TIMED_OUT' &&
+    event.failedTask === undefined);
 
 /** Places under limits are no matter of a version. */
 const isAdmission = ({ type }: WorkflowEvent): boolean => type === 'ExecutionQueued' || type === 'ExecutionAdmitted';

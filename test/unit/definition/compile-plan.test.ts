@@ -182,6 +182,18 @@ describe('a compiled loop', () => {
   });
 
   it.each([
+    ['$.l.iteration', false],
+    ['$.l.output.x', true],
+    ["$['l']['iteration']", false],
+    ['$.other.x', false],
+    ['$..x', true],
+    ['${l.output.x}', true],
+    ['${l.output.iteration}', false],
+  ])('keeps outputs of iterations for the path %s: %s', (loopCondition, readsHistory) => {
+    expect(loopWith({ evaluatorType: 'jsonpath', loopCondition }).readsHistory).toBe(readsHistory);
+  });
+
+  it.each([
     ['$.l.iteration < 3', false],
     ["$.l['iteration'] < 3", false],
     ['$.l["iteration"] < 3 && $.a.done !== true', false],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TASKS_TOLD_MAX } from '../../../src/domain/execution/compensation-text.ts';
 import type { WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import type { ExecutionRequest } from '../../../src/domain/execution/requests.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import {
   dynamicFork,
@@ -51,6 +52,20 @@ describe('a run that fails', () => {
     expect([run.status, run.open()]).toEqual(['RUNNING', ['hotel__compensate']]);
     run.complete('hotel__compensate');
     expect([run.status, run.view.failedTask]).toEqual(['FAILED', 'pay']);
+  });
+
+  it('is not to be jumped, skipped, rerun or upgraded while it is being undone', () => {
+    const run = trip().complete('hotel').failForGood('flight').pause();
+    const by = 'operator';
+    const plan = run.offer({ tasks: [undone('hotel'), simple('pay')], fields: { version: 2 } }, 'hash-2');
+    const requests: readonly ExecutionRequest[] = [
+      { type: 'Jump', by, to: 'pay' },
+      { type: 'SkipTask', by, ref: 'pay' },
+      { type: 'RerunTasks', by, tasks: ['hotel'], cascade: true },
+      { type: 'Upgrade', by, plan, taskOutputs: {} },
+    ];
+    expect(requests.map((request) => codeOf(run.request(request)))).toEqual(Array(4).fill('INVALID_STATE'));
+    expect(run.open()).toEqual(['hotel__compensate']);
   });
 
   it('shows how far it is in a variable, and at the end what was undone in its reason', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
+import { UPGRADE_REASONS_MAX } from '../../../src/domain/execution/upgrade-check.ts';
+import { dynamicFork, fork, human, join, loop, noop, type Step, simple, switchOn } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 const chain = (...refs: string[]) => refs.map((ref) => simple(ref));
@@ -119,6 +120,56 @@ describe('an upgrade', () => {
     expect(run.request({ ...request, plan: run.state.plan })?.code).toBe('INVALID_STATE');
     const same = run.offer({ tasks: chain('a', 'b', 'c') }, 'hash-3');
     expect(run.request({ ...request, plan: same, taskOutputs: { c: {} } })?.code).toBe('VALIDATION_FAILED');
+  });
+
+  it('is refused for another type, for a fork with more branches, and for a ref that data brought in', () => {
+    const flow = (first: readonly Step[]) => [
+      ...first,
+      fork('f', [chain('p'), chain('q')]),
+      join('j'),
+      dynamicFork('d', [simple('brought')]),
+      join('k'),
+    ];
+    const { run, plan } = upgraded(flow([simple('a')]), [
+      human('a'),
+      fork('f', [chain('p'), chain('q'), chain('r')]),
+      join('j'),
+      dynamicFork('d', []),
+      join('k'),
+      simple('brought'),
+    ]);
+    run.complete('a').complete('p').complete('q');
+    expect(run.open()).toEqual(['brought']);
+    const rejection = run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {} });
+    expect(rejection?.details).toEqual({
+      reasons: [
+        'Task a has begun as SIMPLE and is HUMAN now.',
+        'Fork f has begun with 2 branches and has 3 now.',
+        'Task brought was brought in by data and is a task of the definition now.',
+      ],
+    });
+    const same = run.offer({ tasks: flow([simple('a')]), fields: { version: 2 } }, 'hash-3');
+    run.upgrade(same).complete('brought');
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('goes on in the default case of a switch, unless the task went to a case of its own', () => {
+    const before = [switchOn('s', 'other', { x: chain('p') }, chain('q')), simple('z')];
+    const kept = upgraded(before, [switchOn('s', 'other', {}, [...chain('q'), simple('q2')]), simple('z')]);
+    kept.run.upgrade(kept.plan).complete('q');
+    expect(kept.run.open()).toEqual(['q2']);
+    const moved = upgraded(before, [switchOn('s', 'other', { y: chain('q') }, chain('n')), simple('z')]);
+    const rejection = moved.run.request({ type: 'Upgrade', by: 'x', plan: moved.plan, taskOutputs: {} });
+    expect(rejection?.details).toEqual({ reasons: ['Task q has begun and stands in another place now.'] });
+  });
+
+  it('tells no more reasons than it may', () => {
+    const many = Array.from({ length: UPGRADE_REASONS_MAX + 1 }, (_, index) => noop(`n${index}`));
+    const { run, plan } = upgraded([...many, simple('a')], chain('a'));
+    const rejection = run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {} });
+    expect(rejection?.details).toEqual({
+      reasons: expect.toSatisfy((all: unknown[]) => all.length === UPGRADE_REASONS_MAX),
+    });
   });
 
   it('adds variables and input that only the new version has', () => {

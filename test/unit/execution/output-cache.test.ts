@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/domain/kernel/json.ts';
+import { CACHE_KEY_CHARS_MAX } from '../../../src/domain/execution/output-cache.ts';
+import type { JsonObject, JsonValue } from '../../../src/domain/kernel/json.ts';
 import { dynamicFork, fork, join, loop, type Step, simple } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -87,6 +88,18 @@ describe('a task with a cacheConfig', () => {
         'x',
       ).fromCache,
     ).toBe(true);
+  });
+
+  it('is not kept under a key that is too long, and is kept under one that is an object', () => {
+    const outputs = new Map<string, JsonObject>();
+    const step = simple('a', {
+      inputParameters: { key: '${workflow.input.key}' },
+      cacheConfig: { key: '${key}', ttlInSecond: 60 },
+    });
+    const stored = (key: JsonValue) => new Run({ tasks: [step] }, { outputs, input: { key } }).complete('a').stored;
+    expect(stored('k'.repeat(CACHE_KEY_CHARS_MAX + 1))).toEqual([]);
+    expect(stored('k'.repeat(CACHE_KEY_CHARS_MAX))).toHaveLength(1);
+    expect(stored({ a: 1 })).toMatchObject([{ taskName: 'a', key: '{"a":1}' }]);
   });
 
   it('is not undone where nobody ran it, and is never how something is undone', () => {

@@ -3,7 +3,7 @@ import type { SequencedEvent, WorkflowEvent } from '../../../src/domain/executio
 import { previewLog } from '../../../src/domain/execution/preview.ts';
 import { replayLog } from '../../../src/domain/execution/replay.ts';
 import { emptyState } from '../../../src/domain/execution/state.ts';
-import { fork, join, loop, planOf, simple, type Workflow } from '../../support/builders.ts';
+import { fork, join, loop, planOf, simple, type Workflow, wait } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 const replay = (run: Run, log: readonly SequencedEvent[] = run.log) =>
@@ -106,6 +106,57 @@ describe('a preview with another version', () => {
     const found = preview(ended, { tasks: [simple('a'), simple('c')] });
     expect(typesOf(found.events).slice(-3)).toEqual(['ExecutionPaused', 'ExecutionResumed', 'ExecutionClosed']);
     expect(found.unused).toEqual([]);
+  });
+
+  it('is told of deadlines, retries, kept signals and messages too', () => {
+    const timed = { fields: { timeoutSeconds: 60, timeoutPolicy: 'TIME_OUT_WF' } };
+    const late = new Run({ tasks: [simple('a'), wait('w')], ...timed });
+    expect([late.signal('w', { early: true }), late.message({ m: 1 })]).toEqual([undefined, undefined]);
+    late.advance(60_000).retry().complete('a');
+    expect(late.status).toBe('COMPLETED');
+    const found = preview(late, { tasks: [simple('a'), wait('w')], fields: { ...timed.fields, version: 2 } });
+    expect(typesOf(found.events)).toEqual(typesOf(late.log));
+    expect([found.difference, found.unused]).toEqual([undefined, []]);
+  });
+
+  it('undoes what it did when the deadline passes, as the record does', () => {
+    const fields = { timeoutSeconds: 60, timeoutPolicy: 'TIME_OUT_WF' };
+    const tasks = [simple('a', { compensateWith: 'una' }), simple('b')];
+    const undone = new Run({ tasks, fields }).complete('a').advance(60_000).complete('a__compensate');
+    expect(undone.status).toBe('TIMED_OUT');
+    const found = preview(undone, { tasks, fields: { ...fields, version: 2 } });
+    expect([found.difference, found.unused]).toEqual([undefined, []]);
+  });
+
+  it('has no place for what this version refuses', () => {
+    const paused = new Run(twoSteps).pause().resume();
+    paused.complete('a').pause().rerunTasks(['a'], false);
+    const found = preview(paused, { ...twoSteps, fields: { version: 2 } });
+    const [rerun] = paused.log.filter(({ event }) => event.type === 'TasksRerun');
+    expect(found.unused).toContain(rerun?.seq);
+  });
+
+  it('that ends sooner has nothing where the record goes on, and one that goes on has more', () => {
+    const short = preview(run, { tasks: [simple('a')] });
+    expect(short.difference).toMatchObject({ recorded: { ref: 'b' }, derived: { type: 'ExecutionClosed' } });
+    const open = new Run(twoSteps).complete('a', { n: 1 });
+    const more = preview(open, { tasks: [simple('a'), fork('f', [[simple('b')], [simple('c')]]), join('j')] });
+    expect(more.difference?.seq).toBe(4);
+    const same = preview(open, { tasks: [fork('f', [[simple('a')]]), join('j')] });
+    expect(same.difference?.seq).toBe(2);
+    const longer = preview(open, { tasks: [simple('a'), simple('b'), simple('b2')] });
+    expect(longer.difference).toBeUndefined();
+  });
+
+  it('asks for the task definitions that another version names at run time', () => {
+    const workflow = {
+      tasks: [{ ...simple('d'), type: 'DYNAMIC', dynamicTaskNameParam: 'as', inputParameters: { as: 'x' } }],
+    };
+    const found = previewLog(emptyState(run.state.executionId, planOf(workflow)), run.log, {
+      ...run.environment,
+      taskDefinition: () => undefined,
+    });
+    expect(found).toEqual({ kind: 'needs', names: ['x'] });
   });
 });
 

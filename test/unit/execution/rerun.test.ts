@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { RERUN_TASKS_MAX } from '../../../src/domain/execution/rerun-tasks.ts';
 import {
   dynamicFork,
   fork,
@@ -195,6 +196,14 @@ describe('a rerun from a task', () => {
     expect(run.task('p').attempt).toBe(3);
     finish(run);
     expect(run.status).toBe('COMPLETED');
+  });
+
+  it('needs the task that an input is for, and no more tasks than it may name', () => {
+    const run = new Run({ tasks: [simple('a')] }).complete('a');
+    expect(run.request({ type: 'Rerun', by: 'x', taskInput: {} })?.code).toBe('VALIDATION_FAILED');
+    const tasks = Array.from({ length: RERUN_TASKS_MAX + 1 }, () => 'a');
+    expect(run.request({ type: 'RerunTasks', by: 'x', tasks, cascade: true })?.code).toBe('VALIDATION_FAILED');
+    expect(run.request({ type: 'RerunTasks', by: 'x', tasks: [], cascade: true })?.code).toBe('VALIDATION_FAILED');
   });
 
   it('of a run that a TERMINATE ended comes to it again', () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { PAYLOAD_BYTES_MAX } from '../../../src/domain/execution/payload-limit.ts';
+import { SKIPS_MAX } from '../../../src/domain/execution/skip-task.ts';
 import { fork, join, loop, simple, switchOn, wait } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -50,6 +52,38 @@ describe('a skip', () => {
     expect(next.open()).toEqual(['a__2']);
     next.complete('a__2');
     expect(next.open()).toEqual(['b__2']);
+  });
+
+  it('keeps its reason and its input for the task that it will pass over', () => {
+    const run = new Run({ tasks: chain('a', 'b') });
+    run.request({ type: 'SkipTask', by: 'x', ref: 'b', input: { i: 1 }, output: { o: 1 }, reason: 'known' });
+    run.complete('a');
+    expect(run.eventsOf('TaskSkipped')[0]).toMatchObject({
+      ref: 'b',
+      input: { i: 1 },
+      output: { o: 1 },
+      reason: 'known',
+    });
+  });
+
+  it('is refused for a ref with too few or too many iterations, and for one that is over', () => {
+    const run = new Run({ tasks: [loop('o', 2, [loop('i', 2, chain('a', 'b'))]), simple('z')] });
+    run.complete('a__1__1').complete('b__1__1');
+    const messages = ['a__1', 'z__1', 'b__1__1', 'a__1__1'].map((ref) => skipOf(run, ref)?.message);
+    expect(messages).toEqual([
+      'Task a__1 is in 2 loops; its ref names fewer iterations.',
+      'Task z__1 is in 0 loops; its ref names more iterations.',
+      expect.stringMatching(/is over|has ended/),
+      expect.stringMatching(/is over|has ended/),
+    ]);
+  });
+
+  it('is refused when too much is given or too many are asked for', () => {
+    const run = new Run({ tasks: [loop('l', SKIPS_MAX + 2, [simple('a')])] }, { checks: false });
+    for (let next = 2; next < SKIPS_MAX + 2; next += 1) run.skip(`a__${next}`);
+    expect(skipOf(run, `a__${SKIPS_MAX + 2}`)?.code).toBe('LIMIT_EXCEEDED');
+    const output = { x: 'x'.repeat(PAYLOAD_BYTES_MAX) };
+    expect(run.request({ type: 'SkipTask', by: 'x', ref: 'a__1', output })?.code).toBe('PAYLOAD_TOO_LARGE');
   });
 
   it('of a join lets the run go on while its branches do', () => {

@@ -46,6 +46,43 @@ describe('FORK_JOIN_DYNAMIC', () => {
     }
   });
 
+  it('takes the older form with the names of the newer one, and refuses what is no task in it', () => {
+    const step = { ...fromInputs({ list: '${workflow.input.list}' }), dynamicForkJoinTasksParam: 'list' };
+    const given = (list: JsonValue) => new Run({ tasks: [step, join('j')] }, { input: { list } });
+    expect(given([{ name: 'ship', taskReferenceName: 's1' }]).task('s1').queue).toBe('ship');
+    expect(['none', [7], [{ taskName: 'x' }], [{ referenceName: 'x' }]].map((list) => given(list).reason)).toEqual([
+      expect.stringContaining('must hold a list dynamicTasks'),
+      expect.stringContaining('list.dynamicTasks[0] is no object'),
+      expect.stringContaining('list.dynamicTasks[0]'),
+      expect.stringContaining('list.dynamicTasks[0]'),
+    ]);
+  });
+
+  it('gives no inputs where no parameter names them', () => {
+    const step = { ...fromInputs({ tasks: [simple('a')] }), dynamicForkTasksParam: 'tasks' };
+    expect(new Run({ tasks: [step, join('j')] }).task('a').input).toEqual({});
+  });
+
+  it('starts one child over a list of inputs, and says what is missing of a list', () => {
+    const given = (inputs: JsonObject) => new Run({ tasks: [fromInputs(inputs), join('j')] });
+    const children = given({ forkTaskWorkflow: 'kid', forkTaskWorkflowVersion: 3, forkTaskInputs: [{ n: 1 }] });
+    expect(children.open()).toEqual(['_kid_0']);
+    expect(children.eventsOf('TaskScheduled')).toMatchObject([
+      { taskType: 'SUB_WORKFLOW', input: { n: 1, __index: 0 } },
+    ]);
+    expect(given({ forkTaskInputs: [{}] }).open()).toEqual(['_SIMPLE_0']);
+    const refused = [
+      { forkTaskInputs: 7 },
+      { forkTaskName: 7, forkTaskInputs: [] },
+      { forkTaskType: 'NONE', forkTaskInputs: [] },
+    ];
+    expect(refused.map((inputs) => given(inputs).reason)).toEqual([
+      expect.stringContaining('forkTaskInputs must be a list'),
+      expect.stringContaining('forkTaskName must be the name of a task'),
+      expect.stringContaining('forkTask'),
+    ]);
+  });
+
   it('runs one task over a list of inputs, numbered', () => {
     const run = new Run({ tasks: [fromInputs({ forkTaskName: 'resize', forkTaskInputs: [{ w: 1 }, 7] }), join('j')] });
     expect(run.open()).toEqual(['_resize_0', '_resize_1']);
