@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { STEP_RUNS_MAX } from '../../../src/application/advance-runs.ts';
 import type { EngineStore, LeasedTask } from '../../../src/ports/engine-store.ts';
 import { NAMESPACE, useCluster } from '../../support/engine.ts';
 import { createGate } from '../../support/faults.ts';
@@ -83,6 +84,21 @@ describe('the short road of a report', () => {
   const whenParked = async (): Promise<void> => {
     expect(await leaseFrom(at(0), ['handed'], { waitMs: 0 })).toEqual([]);
   };
+
+  it('is for few runs at a time: where more are reported at once they share a pass', async () => {
+    await registerWorkflow(at(0), chain('many', 2));
+    const ids = await startRuns(at(0), 'many', 2 * STEP_RUNS_MAX + 1);
+    const tasks = await leaseFrom(at(0), ['many'], { count: ids.length });
+    const few = tasks.slice(0, STEP_RUNS_MAX).map((task) => reportOf(task));
+    const many = tasks.slice(STEP_RUNS_MAX).map((task) => reportOf(task));
+    expect(new Set(await reportAll(at(0), few))).toEqual(new Set(['settled']));
+    expect(steps.written).toBe(STEP_RUNS_MAX);
+    expect(new Set(await reportAll(at(0), many))).toEqual(new Set(['settled']));
+    expect(steps.written).toBe(STEP_RUNS_MAX);
+    expect(await decideRows()).toBe(STEP_RUNS_MAX + 1);
+    await at(0).evaluateAll();
+    expect(await leaseFrom(at(0), ['many'], { count: ids.length })).toHaveLength(ids.length);
+  });
 
   it('answers the same report again, and refuses another one under its token', async () => {
     await registerWorkflow(at(0), chain('repeated', 2));
