@@ -2,15 +2,16 @@ import type { PlanNode } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { ok, type Result } from '../kernel/result.ts';
 import { type Answer, askedBy, type RequestOf, reject } from './answer.ts';
-import type { ExecutionJumped, TaskSkipped } from './events.ts';
+import type { ExecutionJumped } from './events.ts';
 import { lookAtAll } from './look-at-all.ts';
 import { loopOf } from './loop-state.ts';
 import { hasIteration } from './recount.ts';
 import type { Rejection } from './requests.ts';
+import { skipping } from './skip-task.ts';
 import { type ExecutionState, nodeOf, ownerEntry, pathOf, type TaskEntry } from './state.ts';
 import { takeBack } from './take-back.ts';
 import { allBelow, takingBack, withdrawals } from './taking-back.ts';
-import { keyAt, slotAt } from './task-key.ts';
+import { keyAt } from './task-key.ts';
 import { laterInSequence, withWhatFollows } from './what-follows.ts';
 
 type Place = Readonly<{ node: PlanNode; path: readonly number[] }>;
@@ -30,7 +31,8 @@ export const acceptJump = (state: ExecutionState, request: RequestOf<'Jump'>, at
     ...unfinished.map((one) => state.tasks.get(keyAt(one.ref, path))).filter((entry) => entry !== undefined),
     ...ranFrom(state, place.value),
   ]);
-  const skipped = unfinished.map((one): TaskSkipped => skippedBy(one, path, request, at));
+  const skip = { output: {}, by: request.by, reason: `The execution jumped to ${request.to}.` };
+  const skipped = unfinished.map((one) => skipping(one, path, skip, at));
   return ok([
     ...withdrawals(state, roots, at),
     {
@@ -99,23 +101,6 @@ const notRunning = (state: ExecutionState, node: PlanNode, path: readonly number
   if (owner.kind === 'branch' && phase.kind !== 'fork') return `${what}, which has not begun; jump to ${owner.node}.`;
   return notRunning(state, holder.node, holder.path);
 };
-
-const skippedBy = (
-  node: PlanNode,
-  path: readonly number[],
-  { by, to }: RequestOf<'Jump'>,
-  at: Instant,
-): TaskSkipped => ({
-  type: 'TaskSkipped',
-  at,
-  ...slotAt(node.ref, path),
-  taskType: node.definition.type,
-  taskName: node.name,
-  input: {},
-  output: {},
-  by,
-  reason: `The execution jumped to ${to}.`,
-});
 
 export const executionJumped = (state: ExecutionState, event: ExecutionJumped): void => {
   takeBack(state, event);

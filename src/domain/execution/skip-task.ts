@@ -99,8 +99,11 @@ export const requestedSkip = (
 ): SkipRequested | undefined =>
   state.skips.size === 0 ? undefined : (state.skips.get(keyAt(node.ref, path)) ?? state.skips.get(node.ref));
 
-/** The fact that a skip makes when its task is reached. */
-export const skipping = (node: PlanNode, path: readonly number[], skip: SkipRequested, at: Instant): TaskSkipped => {
+/** What is told of a skip, whoever wanted it. */
+type Skip = Pick<SkipRequested, 'input' | 'output' | 'by' | 'reason'>;
+
+/** The fact that a task is passed by: when a skip of it is reached, or a jump or an upgrade leaves it behind. */
+export const skipping = (node: PlanNode, path: readonly number[], skip: Skip, at: Instant): TaskSkipped => {
   const input: JsonObject = skip.input ?? {};
   return {
     type: 'TaskSkipped',

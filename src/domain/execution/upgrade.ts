@@ -4,13 +4,14 @@ import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { ok } from '../kernel/result.ts';
 import { type Answer, askedBy, type RequestOf, reject } from './answer.ts';
-import type { ExecutionUpgraded, TaskSkipped } from './events.ts';
+import type { ExecutionUpgraded } from './events.ts';
 import { lookAtAll } from './look-at-all.ts';
 import { loopOf } from './loop-state.ts';
 import { recount } from './recount.ts';
 import { followDefinition, pinnedBy } from './restart.ts';
+import { skipping } from './skip-task.ts';
 import type { ExecutionState, TaskEntry, TaskPhase } from './state.ts';
-import { keyAt, slotAt } from './task-key.ts';
+import { keyAt } from './task-key.ts';
 import { chosenIn, isBroughtIn, reasonsAgainst } from './upgrade-check.ts';
 
 /** Moves an open run to another version of its definition, where every task that ran or runs is there as it was. */
@@ -29,6 +30,7 @@ export const acceptUpgrade = (state: ExecutionState, request: RequestOf<'Upgrade
     return reject('VALIDATION_FAILED', `taskOutput names ${unused}, which is no new task before one that has begun.`);
   }
   const input = request.input === undefined ? undefined : upgradedInput(state, plan, request.input);
+  const reason = `The execution was past it when it was upgraded to version ${plan.definition.version}.`;
   return ok([
     {
       type: 'ExecutionUpgraded',
@@ -38,7 +40,9 @@ export const acceptUpgrade = (state: ExecutionState, request: RequestOf<'Upgrade
       variables: { ...plan.definition.variables, ...state.variables },
       ...(input === undefined ? {} : { input }),
     },
-    ...passed.map(({ node, path }) => skippedBy(node, path, taskOutputs[node.ref] ?? {}, request, at)),
+    ...passed.map(({ node, path }) =>
+      skipping(node, path, { output: taskOutputs[node.ref] ?? {}, by: request.by, reason }, at),
+    ),
   ]);
 };
 
@@ -77,24 +81,6 @@ const insideOf = (entry: TaskEntry, node: PlanNode): readonly (readonly [Sequenc
   const loop = loopOf(entry);
   return loop === undefined ? [] : [[(node as LoopNode).body, [...path, loop.iteration]]];
 };
-
-const skippedBy = (
-  node: PlanNode,
-  path: readonly number[],
-  output: JsonObject,
-  { by, plan }: RequestOf<'Upgrade'>,
-  at: Instant,
-): TaskSkipped => ({
-  type: 'TaskSkipped',
-  at,
-  ...slotAt(node.ref, path),
-  taskType: node.definition.type,
-  taskName: node.name,
-  input: {},
-  output,
-  by,
-  reason: `The execution was past it when it was upgraded to version ${plan.definition.version}.`,
-});
 
 export const executionUpgraded = (state: ExecutionState, event: ExecutionUpgraded): void => {
   const former = state.plan;
