@@ -152,6 +152,12 @@ export type SteppedRuns = Readonly<{
 export type LeaseRef = Readonly<{ taskId: TaskId; leaseToken: LeaseToken }>;
 
 export type Heartbeat = Readonly<LeaseRef & { leaseMs?: number; progress?: JsonValue }>;
+/** A lease given back with a time before which nobody takes the attempt; `progress` is what its next holder goes on from. */
+export type Deferral = Readonly<LeaseRef & { delayMs: number; progress?: JsonValue }>;
+
+/** The longest that an attempt can be put off, in milliseconds: about thirty years, which is until somebody else ends it. */
+export const DEFERRAL_MS_MAX = 1_000_000_000_000;
+
 export type HeartbeatOutcome = Readonly<{ kind: 'extended'; leaseExpiresAt: Instant } | { kind: 'leaseLost' }>;
 
 export type LogLine = Readonly<{ at: Instant; line: string }>;
@@ -348,6 +354,11 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
     namespace: Namespace | undefined,
     leases: readonly LeaseRef[],
   ): Promise<readonly Readonly<{ namespace: Namespace; queue: string }>[]>;
+  /**
+   * Gives leases back for later: the same attempt is visible again after its delay, and counts no attempt. Fenced by the
+   * token. One answer a deferral, in order: false where the lease was lost.
+   */
+  deferTasks(namespace: Namespace | undefined, deferrals: readonly Deferral[]): Promise<readonly boolean[]>;
   /** Fenced: false when the token is not the current one. */
   appendLogs(namespace: Namespace, lease: LeaseRef, lines: readonly LogLine[]): Promise<boolean>;
 

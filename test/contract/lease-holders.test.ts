@@ -102,6 +102,28 @@ describe.each(engineHarnesses)('holding a lease over $name', (harness) => {
     expect(await inTx(open().engine, (tx) => tx.releaseLeases(undefined, [held]))).toHaveLength(1);
   });
 
+  it('ends when put off: nobody sees the same attempt before its time, and then it has its progress', async () => {
+    const held = await givenLeasedTask(open());
+    const deferral = { ...held, delayMs: 60_000, progress: { polls: 2 } };
+    expect(await inTx(open().engine, (tx) => tx.deferTasks(ALPHA, [deferral]))).toEqual([true]);
+    expect(await openTask(open(), held.executionId)).toMatchObject({ leased: false, progress: { polls: 2 } });
+    expect(await lease(open())).toEqual([]);
+    expect(await settle(open(), reportOf(held))).toBe('leaseLost');
+    const again = await givenLeasedTask(open());
+    expect(await inTx(open().engine, (tx) => tx.deferTasks(ALPHA, [{ ...again, delayMs: 0 }]))).toEqual([true]);
+    await open().advance(1_000);
+    expect(await leaseOne(open())).toMatchObject({ taskId: again.taskId, attempt: 1, startedAt: again.startedAt });
+  });
+
+  it('is put off by its holder alone, in its namespace, and not after the report', async () => {
+    const held = await givenLeasedTask(open());
+    const stranger = { ...held, leaseToken: stale(), delayMs: 0 };
+    expect(await inTx(open().engine, (tx) => tx.deferTasks(ALPHA, [stranger]))).toEqual([false]);
+    expect(await inTx(open().engine, (tx) => tx.deferTasks(BETA, [{ ...held, delayMs: 0 }]))).toEqual([false]);
+    await settle(open(), reportOf(held));
+    expect(await inTx(open().engine, (tx) => tx.deferTasks(ALPHA, [{ ...held, delayMs: 0 }]))).toEqual([false]);
+  });
+
   it('is not given back by a stale token or after the report', async () => {
     const held = await givenLeasedTask(open());
     expect(await inTx(open().engine, (tx) => tx.releaseLeases(ALPHA, [{ ...held, leaseToken: stale() }]))).toEqual([]);

@@ -117,7 +117,7 @@ const appendLines = (state: MemoryState, { namespace, task }: OpenTask, lines: r
 /** What workers do with tasks; each write after the lease is fenced by its token. */
 export const leaseWrites = (
   state: MemoryState,
-): Pick<EngineTx, 'leaseTasks' | 'heartbeat' | 'releaseLeases' | 'appendLogs' | 'expireLeases'> => ({
+): Pick<EngineTx, 'leaseTasks' | 'heartbeat' | 'releaseLeases' | 'deferTasks' | 'appendLogs' | 'expireLeases'> => ({
   leaseTasks: async (request) => leaseTasks(state, request),
   heartbeat: async (namespace, heartbeats) =>
     heartbeats.map((heartbeat) => {
@@ -134,6 +134,15 @@ export const leaseWrites = (
       if (row === undefined) return [];
       giveBack(state, row);
       return [{ namespace: row.namespace, queue: row.task.queue }];
+    }),
+  deferTasks: async (namespace, deferrals) =>
+    deferrals.map((deferral) => {
+      const held = heldTask(state, namespace, deferral);
+      if (held === undefined) return false;
+      const { lease: _lease, ...row } = held;
+      const visibleAt = addMs(state.now(), deferral.delayMs);
+      state.tables.openTasks.put({ ...row, visibleAt, ready: false, ...optional('progress', deferral.progress) });
+      return true;
     }),
   appendLogs: async (namespace, lease, lines) => {
     const row = heldTask(state, namespace, lease);

@@ -26,7 +26,7 @@ import {
   takeOverIdempotencyKeys,
 } from './idempotency.ts';
 import { recordInternalEvent } from './internal-events.ts';
-import { appendLogs, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
+import { appendLogs, deferTasks, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readAllOutcomes, readOutcomes } from './outcomes.ts';
 import { readyQueues } from './ready-queues.ts';
@@ -100,6 +100,7 @@ const engineTx = (session: Session, memory: PassMemory, turns: QueueTurns): Engi
   leaseTasks: (request) => leaseTasks(session, request),
   heartbeat: (namespace, heartbeats) => heartbeat(session, namespace, heartbeats),
   releaseLeases: (namespace, leases) => releaseLeases(session, namespace, leases),
+  deferTasks: (namespace, deferrals) => deferTasks(session, namespace, deferrals),
   findTasks: (namespace, names) => findTasks(session, namespace, names),
   findBundles: (hashes) => findBundles(session, hashes),
   findWorkflow: (namespace, name, version) => findWorkflowVersion(session, namespace, name, version),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Namespace, parseTaskId, taskIdOf } from '../../domain/kernel/brand.ts';
 import type { JsonValue } from '../../domain/kernel/json.ts';
 import type {
+  Deferral,
   Heartbeat,
   HeartbeatOutcome,
   LeasedTask,
@@ -32,6 +33,7 @@ const extend = prepared(
   'tasks_heartbeat',
   z.object({ executionId, scheduledSeq: count, leaseToken, leaseExpiresAt: instant }),
 );
+const defer = prepared('tasks_defer', z.object({ executionId, scheduledSeq: count, leaseToken }));
 const release = prepared('tasks_release', z.object({ namespace: namespaceName, queue: text }));
 const log = prepared('task_logs_append', z.object({ held: count }));
 
@@ -130,6 +132,36 @@ export const releaseLeases = async (
       and t.lease_token = held.lease_token and t.outcome is null
       and (${namespace ?? null}::text is null or t.namespace = ${namespace ?? null}::text)
     returning t.namespace, t.queue`);
+};
+
+/** A lease given back for later: nobody sees the attempt before its time, and whoever takes it then finds the progress. */
+export const deferTasks = async (
+  session: Session,
+  namespace: Namespace | undefined,
+  deferrals: readonly Deferral[],
+): Promise<readonly boolean[]> => {
+  if (deferrals.length === 0) return [];
+  const held = deferrals.map(({ delayMs, ...rest }) => ({ ...rest, leaseMs: delayMs }));
+  const rows = await session.rows(defer`
+    with held as materialized (
+      select * from json_to_recordset(${jsonRows(leaseRows(held))}::json) as r (
+        workflow_id uuid, scheduled_seq bigint, lease_token uuid, lease_ms bigint, progress json
+      )
+      order by workflow_id, scheduled_seq
+    )
+    update task_queue t
+    set lease_token = null, lease_expires_at = null, worker_id = null, permits = null,
+      visible_at = clock_timestamp() + held.lease_ms * interval '1 millisecond',
+      progress = coalesce(held.progress, t.progress)
+    from held
+    where t.workflow_id = any(array[held.workflow_id]) and t.scheduled_seq = held.scheduled_seq
+      and t.lease_token = held.lease_token and t.outcome is null
+      and (${namespace ?? null}::text is null or t.namespace = ${namespace ?? null}::text)
+    returning t.workflow_id as execution_id, t.scheduled_seq, held.lease_token`);
+  const deferred = new Set(
+    rows.map((row) => keyOf({ taskId: taskIdOf(row.executionId, row.scheduledSeq), leaseToken: row.leaseToken })),
+  );
+  return deferrals.map((ref) => deferred.has(keyOf(ref)));
 };
 
 /** The row stays locked until the lines are in, so the lines of a task have the order in which they were accepted. */

@@ -261,7 +261,7 @@ const isHeldBy =
 
 export const leaseMethods = (
   session: Tx,
-): Pick<TxMethods, 'leaseTasks' | 'heartbeat' | 'releaseLeases' | 'appendLogs'> => ({
+): Pick<TxMethods, 'leaseTasks' | 'heartbeat' | 'releaseLeases' | 'deferTasks' | 'appendLogs'> => ({
   leaseTasks: (request) => leaseAll(session, request),
   heartbeat: async (namespace, heartbeats) => {
     if (heartbeats.length === 0) return [];
@@ -291,6 +291,22 @@ export const leaseMethods = (
         return free;
       });
       return [...released.values()].map((row) => ({ namespace: row.namespace, queue: row.task.queue }));
+    });
+  },
+  deferTasks: async (namespace, deferrals) => {
+    if (deferrals.length === 0) return [];
+    return session.run('defer', async (statement) => {
+      const isOurs = isHeldBy(session, 'release-unfenced', namespace);
+      const deferred = await changeHeld(session, statement, deferrals, isOurs, (row, place) => {
+        const { leaseToken: _token, leaseExpiresAt: _expiry, workerId: _worker, ...free } = row;
+        const { delayMs = 0, progress } = deferrals[place] ?? {};
+        return {
+          ...free,
+          visibleAt: Math.floor(statement.now() + delayMs) as Instant,
+          ...(progress === undefined ? {} : { progress }),
+        };
+      });
+      return deferrals.map((_, place) => deferred.has(place));
     });
   },
   appendLogs: (namespace, lease, lines) =>
