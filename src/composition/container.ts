@@ -46,6 +46,7 @@ import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
+import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { Log } from './log.ts';
 import { TOKENS } from './tokens.ts';
@@ -59,6 +60,7 @@ export type Foundations = Readonly<{
   definitions: DefinitionStore;
   access: AccessStore;
   semaphores: SemaphoreStore;
+  tags: TagStore;
   health: HealthProbe;
   wake: WakeSignal;
   steering: SteeringSandbox;
@@ -143,7 +145,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
 };
 
 const registerFoundations = (container: DependencyContainer, given: Foundations): void => {
-  const { log, clock, engine, index, definitions, access, semaphores, health, wake, steering, sandbox } = given;
+  const { log, clock, engine, index, definitions, access, semaphores, tags, health, wake, steering, sandbox } = given;
   container.register(TOKENS.log, { useValue: log });
   container.register(TOKENS.clock, { useValue: clock });
   container.register(TOKENS.engine, { useValue: engine });
@@ -151,6 +153,7 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.definitions, { useValue: definitions });
   container.register(TOKENS.access, { useValue: access });
   container.register(TOKENS.semaphores, { useValue: semaphores });
+  container.register(TOKENS.tags, { useValue: tags });
   container.register(TOKENS.health, { useValue: health });
   container.register(TOKENS.wake, { useValue: wake });
   container.register(TOKENS.steering, { useValue: steering });

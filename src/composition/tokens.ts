@@ -33,6 +33,7 @@ import type { Ids } from '../ports/ids.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
+import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { Log } from './log.ts';
 
@@ -47,6 +48,7 @@ export const TOKENS = {
   index: token<ExecutionIndex>('index'),
   definitions: token<DefinitionStore>('definitions'),
   semaphores: token<SemaphoreStore>('semaphores'),
+  tags: token<TagStore>('tags'),
   access: token<AccessStore>('access'),
   health: token<HealthProbe>('health'),
   wake: token<WakeSignal>('wake'),

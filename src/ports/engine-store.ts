@@ -96,6 +96,12 @@ export type LeasedTask = Readonly<
     /** First lease of this attempt; a released and re-leased attempt keeps it. */
     startedAt: Instant;
     workerId: string;
+    /** How long a lease of it lasts without a sign of life, where its holder asks for no other time. */
+    heartbeatMs: number;
+    /** Of an attempt that was put off: how often, the seconds asked for last, and what its worker left for the next look. */
+    callbacks?: number;
+    callbackSeconds?: number;
+    progress?: JsonValue;
   }
 >;
 
@@ -159,6 +165,23 @@ export type Deferral = Readonly<LeaseRef & { delayMs: number; progress?: JsonVal
 export const DEFERRAL_MS_MAX = 1_000_000_000_000;
 
 export type HeartbeatOutcome = Readonly<{ kind: 'extended'; leaseExpiresAt: Instant } | { kind: 'leaseLost' }>;
+
+/** An attempt that is to be leased again after a time, with what its worker has of it so far. */
+export type PutOff = Readonly<{
+  taskId: TaskId;
+  /** Absent: the attempt is held by nobody. */
+  leaseToken?: LeaseToken;
+  afterSeconds: number;
+  progress: JsonValue;
+}>;
+
+/** Who holds an attempt that is open and has no outcome; without a token, nobody. */
+export type OpenLease = Readonly<{
+  family: QueuedFamily;
+  queue: string;
+  leaseToken?: LeaseToken;
+  workerId?: string;
+}>;
 
 export type LogLine = Readonly<{ at: Instant; line: string }>;
 
@@ -226,6 +249,9 @@ export type OpenTaskRow = Readonly<
     startedAt?: Instant;
     visibleAt: Instant;
     progress?: JsonValue;
+    /** How often it was put off, and the seconds asked for last; absent: never. */
+    callbacks?: number;
+    callbackSeconds?: number;
     hasOutcome: boolean;
   }
 >;
@@ -359,8 +385,18 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
    * token. One answer a deferral, in order: false where the lease was lost.
    */
   deferTasks(namespace: Namespace | undefined, deferrals: readonly Deferral[]): Promise<readonly boolean[]>;
+  /**
+   * What `deferTasks` does, at the wish of a worker, who counts as one callback, or of somebody without a lease: the same attempt is visible again after the time, keeps its first start, and its next
+   * holder gets the progress. Of a waiting attempt only the progress is kept. Fenced by the token, or by there being none.
+   */
+  putOffTask(
+    namespace: Namespace,
+    putOff: PutOff,
+  ): Promise<Readonly<{ queue: string; visibleAt: Instant }> | undefined>;
   /** Fenced: false when the token is not the current one. */
   appendLogs(namespace: Namespace, lease: LeaseRef, lines: readonly LogLine[]): Promise<boolean>;
+  /** Lines from somebody who holds no lease, of an attempt that may have ended: false when the run has no such attempt. */
+  appendTaskLogs(namespace: Namespace, taskId: TaskId, lines: readonly LogLine[]): Promise<boolean>;
 
   /**
    * Ends attempts whose lease expired: sets the outcome TIMED_OUT / HEARTBEAT on the row, after taking the decide rows
@@ -439,6 +475,8 @@ export interface EngineStore extends Omit<DecisionReads, 'findTasks'> {
     seq: number,
   ): Promise<Readonly<{ namespace: Namespace; event: WorkflowEvent }> | undefined>;
   findHead(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionHead | undefined>;
+  /** Undefined: there is no such attempt in the namespace, it has ended, or its outcome is there. */
+  findOpenLease(namespace: Namespace, taskId: TaskId): Promise<OpenLease | undefined>;
   /** Milliseconds until the next decide row, lease expiry or timer is due; undefined when none is. Loops sleep by it. */
   nextDueInMs(): Promise<Readonly<{ evaluation?: number; timer?: number; lease?: number; message?: number }>>;
   /**

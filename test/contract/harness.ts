@@ -6,6 +6,7 @@ import type { CloseTask, EngineStore } from '../../src/ports/engine-store.ts';
 import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import type { SemaphoreStore } from '../../src/ports/limits.ts';
+import type { TagStore } from '../../src/ports/tag-store.ts';
 import { memoryHarness } from './memory-harness.ts';
 import { postgresHarness } from './postgres-harness.ts';
 import { simulatedHarness } from './simulated-harness.ts';
@@ -16,6 +17,7 @@ export type StorePorts = Readonly<{
   definitions: DefinitionStore;
   access: AccessStore;
   semaphores: SemaphoreStore;
+  tags: TagStore;
   health: HealthProbe;
 }>;
 

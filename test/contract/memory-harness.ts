@@ -23,6 +23,9 @@ export const memoryHarness: Harness = {
       get semaphores() {
         return stores.semaphores;
       },
+      get tags() {
+        return stores.tags;
+      },
       get health() {
         return stores.health;
       },

@@ -43,6 +43,7 @@ const TABLES = [
   'semaphores',
   'rate_windows',
   'retry_statistics',
+  'tags',
 ];
 
 const advance = async (client: pg.Client, ms: number): Promise<void> => {

@@ -133,6 +133,7 @@ export const bootServer = (options: ServerOptions): Server => {
       access,
       health,
       semaphores: asPort<Foundations['semaphores']>({}),
+      tags: asPort<Foundations['tags']>({}),
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,

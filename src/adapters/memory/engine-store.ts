@@ -19,6 +19,7 @@ import { openTaskWrites } from './open-tasks.ts';
 import { optional } from './optional.ts';
 import { deliveryHeads, outboxWrites } from './outbox.ts';
 import { cacheWrites } from './output-cache.ts';
+import { openLeaseOf, putOffWrites } from './put-off.ts';
 import { readyQueues } from './ready-queues.ts';
 import { reportWrites } from './reports.ts';
 import { retryCounts, retryCountWrites } from './retry-counts.ts';
@@ -46,6 +47,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...admissionWrites(state),
   ...deleteWrites(state),
   ...leaseWrites(state),
+  ...putOffWrites(state),
   ...reportWrites(state),
   ...waitingWrites(state),
   ...timerWrites(state),
@@ -156,6 +158,7 @@ export const createEngineStore = (
         const row = state.tables.executions.get(executionId);
         return row?.namespace === namespace ? headOf(row) : undefined;
       }),
+    findOpenLease: (namespace, taskId) => serializer.read(() => openLeaseOf(state, namespace, taskId)),
     nextDueInMs: () => serializer.read(() => nextDueInMs(state)),
     readyQueues: (candidates) => serializer.read(() => readyQueues(state, candidates)),
     findStuck: (idleMs, limit) => serializer.read(() => stuckRuns(state, idleMs, limit)),

@@ -104,10 +104,12 @@ const openTaskRow = ({ task, lease, ...row }: OpenTask): OpenTaskRow => ({
   leased: lease !== undefined,
   visibleAt: row.visibleAt,
   hasOutcome: row.outcome !== undefined,
-  ...optional('workerId', lease?.workerId),
+  ...optional('workerId', lease?.workerId ?? row.lastWorkerId),
   ...optional('leaseExpiresAt', lease?.expiresAt),
   ...optional('startedAt', row.startedAt),
   ...optional('progress', row.progress),
+  ...optional('callbacks', row.callbacks),
+  ...optional('callbackSeconds', row.callbackSeconds),
 });
 
 /** The reads of runs over the tables of the engine's store. */

@@ -53,6 +53,10 @@ const leasedTask = (
   lease: NonNullable<OpenTask['lease']>,
   startedAt: Instant,
 ): LeasedTask => ({
+  heartbeatMs: task.heartbeatMs,
+  ...optional('callbacks', row.callbacks),
+  ...optional('callbackSeconds', row.callbackSeconds),
+  ...optional('progress', row.progress),
   taskId: task.taskId,
   executionId: row.executionId,
   namespace: row.namespace,

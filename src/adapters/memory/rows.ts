@@ -17,6 +17,7 @@ import type {
 } from '../../ports/engine-store.ts';
 import type { ExecutionRow } from '../../ports/execution-index.ts';
 import type { RetryCount, Semaphore } from '../../ports/limits.ts';
+import type { Tag, Tagged } from '../../ports/tag-store.ts';
 
 /** A run as stored; why it is parked is known from its decide row. */
 export type StoredExecution = Omit<ExecutionRow, 'parked'>;
@@ -30,6 +31,8 @@ export type Lease = Readonly<{
 }>;
 
 export type SemaphoreRow = Semaphore & Readonly<{ namespace: Namespace }>;
+
+export type TagRow = Tagged & Tag & Readonly<{ namespace: Namespace }>;
 
 /** The window in which a task with a rate limit was leased last. */
 export type RateWindowRow = Readonly<{ namespace: Namespace; taskName: string; closesAt: Instant; used: number }>;
@@ -52,6 +55,11 @@ export type OpenTask = Readonly<{
   startedAt?: Instant;
   lease?: Lease;
   progress?: JsonValue;
+  /** How often it was put off, and the seconds asked for last. */
+  callbacks?: number;
+  callbackSeconds?: number;
+  /** Who had the attempt before it was put off. */
+  lastWorkerId?: string;
   outcome?: TaskOutcome;
   /** Rises with each outcome reported. */
   outcomeOrder?: number;

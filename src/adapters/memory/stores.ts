@@ -6,6 +6,7 @@ import type { CloseTask, EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
+import type { TagStore } from '../../ports/tag-store.ts';
 import type { WakeSignal } from '../../ports/wake-signal.ts';
 import { createAccessStore } from './access-store.ts';
 import { createDefinitionStore } from './definition-store.ts';
@@ -14,6 +15,7 @@ import { createExecutionIndex } from './execution-index.ts';
 import { createSemaphoreStore } from './semaphores.ts';
 import { createSerializer } from './serializer.ts';
 import { createMemoryState } from './state.ts';
+import { createTagStore } from './tags.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
 export type MemoryStores = Readonly<{
@@ -22,6 +24,7 @@ export type MemoryStores = Readonly<{
   definitions: DefinitionStore;
   access: AccessStore;
   semaphores: SemaphoreStore;
+  tags: TagStore;
   health: HealthProbe;
   wake: WakeSignal;
   /** The closed attempts of a run, which no port reads: for checks of what was recorded. */
@@ -44,6 +47,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     definitions,
     access: createAccessStore(clock, state, serializer),
     semaphores: createSemaphoreStore(state, serializer),
+    tags: createTagStore(state, serializer),
     health: { problems: async () => [] },
     wake,
     closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),

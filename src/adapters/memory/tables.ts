@@ -18,6 +18,7 @@ import {
   type RetryBucketRow,
   type SemaphoreRow,
   type StoredExecution,
+  type TagRow,
   type TaskOutputRow,
   type TimerRow,
   timerKey,
@@ -206,6 +207,22 @@ const semaphoreTable = (journal: Journal) => {
   });
 };
 
+/** Parts of a key that users write may hold anything, so they are told apart as JSON does it. */
+export const tagKey = ({ namespace, kind, name, key, value }: TagRow): string =>
+  JSON.stringify([namespace, kind, name, key, value]);
+
+const tagTable = (journal: Journal) => {
+  const inOrder = new OrderedIndex<TagRow>(
+    (row) => row.namespace,
+    (a, b) =>
+      compareText(a.kind, b.kind) ||
+      compareText(a.name, b.name) ||
+      compareText(a.key, b.key) ||
+      compareText(a.value, b.value),
+  );
+  return Object.assign(new Table<TagRow>(journal, tagKey, [inOrder]), { inOrder });
+};
+
 const retryBucketTable = (journal: Journal) => {
   const byTask = new OrderedIndex<RetryBucketRow>(
     (row) => inNamespace(row.namespace, row.taskName),
@@ -234,6 +251,7 @@ export const createTables = (journal: Journal) => ({
   admissions: admissionTable(journal),
   quotas: new Table<QuotaRow>(journal, (row) => row.namespace),
   semaphores: semaphoreTable(journal),
+  tags: tagTable(journal),
   rateWindows: new Table<RateWindowRow>(journal, (row) => inNamespace(row.namespace, row.taskName)),
   retryBuckets: retryBucketTable(journal),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),

@@ -29,6 +29,7 @@ import { recordInternalEvent } from './internal-events.ts';
 import { appendLogs, deferTasks, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readAllOutcomes, readOutcomes } from './outcomes.ts';
+import { appendTaskLogs, findOpenLease, putOffTask } from './put-off.ts';
 import { readyQueues } from './ready-queues.ts';
 import { settleTasks, settleTasksAlone } from './reports.ts';
 import { addRetryCounts, forgetPastLimits, retryCounts } from './retry-counts.ts';
@@ -106,6 +107,8 @@ const engineTx = (session: Session, memory: PassMemory, turns: QueueTurns): Engi
   findWorkflow: (namespace, name, version) => findWorkflowVersion(session, namespace, name, version),
   putBundle: (hash, bundle) => putBundle(session, hash, bundle),
   appendLogs: (namespace, lease, lines) => appendLogs(session, namespace, lease, lines),
+  appendTaskLogs: (namespace, taskId, lines) => appendTaskLogs(session, namespace, taskId, lines),
+  putOffTask: (namespace, putOff) => putOffTask(session, namespace, putOff),
   expireLeases: (limit) => expireLeases(session, limit),
   fireTimers: (limit) => fireTimers(session, limit),
   dropTimers: (timers) => dropTimers(session, timers),
@@ -215,6 +218,7 @@ export const createEngineStore = (database: Database, turns: QueueTurns = new Qu
   findIdempotencyHolder: (namespace, key) => findIdempotencyHolder(database, namespace, key),
   findEvent: (id, seq) => findEvent(database, id, seq),
   findHead: (namespace, id) => findHead(database, namespace, id),
+  findOpenLease: (namespace, taskId) => findOpenLease(database, namespace, taskId),
   nextDueInMs: () => nextDueInMs(database),
   readyQueues: async (candidates) => (candidates.length === 0 ? [] : readyQueues(database, candidates)),
   findStuck: (idleMs, limit) => findStuck(database, idleMs, limit),

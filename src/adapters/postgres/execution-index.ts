@@ -71,6 +71,8 @@ const openTask = z.object({
   startedAt: instant.exactOptional(),
   visibleAt: instant,
   progress: json.exactOptional(),
+  callbacks: count.exactOptional(),
+  callbackSeconds: count.exactOptional(),
   hasOutcome: z.boolean(),
 });
 
@@ -200,7 +202,8 @@ const findOpenTasks = async (
 ): Promise<readonly OpenTaskRow[]> => {
   const rows = await session.rows(openTasks`
     select scheduled_seq, ref, iteration, attempt, family, queue, lease_token is not null as leased, worker_id,
-      lease_expires_at, started_at, visible_at, progress, outcome is not null as has_outcome
+      lease_expires_at, started_at, visible_at, progress, callbacks, callback_seconds,
+      outcome is not null as has_outcome
     from task_queue
     where workflow_id = ${id} and namespace = ${namespace}
     order by scheduled_seq`);

@@ -21,6 +21,10 @@ export const leasedRow = z.object({
   scheduledAt: instant,
   startedAt: instant,
   workerId: text,
+  heartbeatMs: count,
+  callbacks: count.exactOptional(),
+  callbackSeconds: count.exactOptional(),
+  progress: json.exactOptional(),
 });
 export const leasedTask = ({ scheduledSeq, input, ...row }: z.output<typeof leasedRow>): LeasedTask => ({
   ...row,
@@ -71,7 +75,8 @@ export const leaseNumbered = (
     where t.ctid = numbered.place
     returning t.workflow_id, t.scheduled_seq, t.namespace, t.ref, t.iteration, t.attempt, t.task_type, t.task_name,
       t.queue, t.priority, t.input, t.lease_token, t.lease_expires_at, t.scheduled_at, t.started_at, t.worker_id,
-      t.start_to_close_ms, t.alert_only, numbered.is_first, numbered.number
+      t.heartbeat_ms, t.callbacks, t.callback_seconds, t.progress, t.start_to_close_ms, t.alert_only, numbered.is_first,
+      numbered.number
   ), armed as (
     insert into timers (workflow_id, ref, iteration, attempt, purpose, namespace, fire_at, under_lock)
     select workflow_id, ref, iteration, attempt, 'START_TO_CLOSE', namespace,
@@ -80,7 +85,8 @@ export const leaseNumbered = (
     on conflict do nothing
   )
   select workflow_id as execution_id, scheduled_seq, namespace, ref, iteration, attempt, task_type, task_name, queue,
-    priority, input, lease_token, lease_expires_at, scheduled_at, started_at, worker_id
+    priority, input, lease_token, lease_expires_at, scheduled_at, started_at, worker_id, heartbeat_ms, callbacks,
+    callback_seconds, progress
   from leased
   order by number`;
 

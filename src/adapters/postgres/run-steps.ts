@@ -286,6 +286,7 @@ const leasedTasks = (steps: readonly RunStep[], rows: readonly LeasedRow[]): rea
       scheduledAt: task.scheduledAt,
       startedAt: row.started as Instant,
       workerId: lease.workerId,
+      heartbeatMs: task.heartbeatMs,
     };
   });
 };

@@ -4,6 +4,7 @@ import type { EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
+import type { TagStore } from '../../ports/tag-store.ts';
 import { createAccessStore } from './access-store.ts';
 import { openDatabase } from './database.ts';
 import { createDefinitionStore } from './definition-store.ts';
@@ -11,6 +12,7 @@ import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
 import { createHealthProbe } from './health.ts';
 import { createSemaphoreStore } from './semaphores.ts';
+import { createTagStore } from './tags.ts';
 
 export type PostgresStoresOptions = Readonly<{
   url: string;
@@ -27,6 +29,7 @@ export type PostgresStores = Readonly<{
   definitions: DefinitionStore;
   access: AccessStore;
   semaphores: SemaphoreStore;
+  tags: TagStore;
   health: HealthProbe;
   /** Ends the connections once those in use are given back. */
   close(): Promise<void>;
@@ -41,6 +44,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     definitions: createDefinitionStore(database),
     access: createAccessStore(database),
     semaphores: createSemaphoreStore(database),
+    tags: createTagStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
     close: () => database.close(),
   };

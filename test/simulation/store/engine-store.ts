@@ -22,6 +22,7 @@ import { decideQueueMethods } from './statements/decide-queue.ts';
 import { hasLimits, isFree, leaseMethods, leaseNext } from './statements/leases.ts';
 import { eventMethods, executionMethods } from './statements/log-and-runs.ts';
 import { headsOf, isHead, outboxMethods } from './statements/outbox.ts';
+import { openLease, putOffMethods } from './statements/put-off.ts';
 import { reportMethods, settleReports, wakeLater } from './statements/reports.ts';
 import { stepRuns } from './statements/run-steps.ts';
 import { taskMethods } from './statements/tasks.ts';
@@ -120,6 +121,7 @@ const engineTx = (session: Tx): EngineTx =>
     ...taskMethods(session),
     ...executionMethods(session),
     ...leaseMethods(session),
+    ...putOffMethods(session),
     ...reportMethods(session),
     ...deadlineMethods(session),
     ...outboxMethods(session),
@@ -312,6 +314,8 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
         const row = statement.find(tables.executions, executionId);
         return row?.namespace === namespace ? headOf(row) : undefined;
       }),
+    findOpenLease: (namespace, taskId) =>
+      alone(options, 'find-lease', (statement, session) => openLease(session, statement, namespace, taskId)),
     nextDueInMs: () => alone(options, 'next-due', nextDue),
     readyQueues: (candidates) =>
       alone(options, 'ready-queues', (statement) => {

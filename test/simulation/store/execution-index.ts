@@ -24,6 +24,8 @@ const openTaskRow = (row: QueueRow): OpenTaskRow => ({
   ...(row.leaseExpiresAt === undefined ? {} : { leaseExpiresAt: Math.floor(row.leaseExpiresAt) as Instant }),
   ...(row.startedAt === undefined ? {} : { startedAt: row.startedAt }),
   ...(row.progress === undefined ? {} : { progress: row.progress }),
+  ...(row.callbacks === undefined ? {} : { callbacks: row.callbacks }),
+  ...(row.callbackSeconds === undefined ? {} : { callbackSeconds: row.callbackSeconds }),
 });
 
 const summaryOf = (row: ExecutionRecord): ExecutionSummary => {

@@ -37,6 +37,8 @@ export type QueueRow = Readonly<{
   leaseExpiresAt?: number;
   startedAt?: Instant;
   progress?: JsonValue;
+  callbacks?: number;
+  callbackSeconds?: number;
   outcome?: OutcomeColumns;
 }>;
 

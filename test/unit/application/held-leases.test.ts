@@ -24,6 +24,7 @@ const leased = (executionId: ExecutionId, seq: number): LeasedTask => ({
   scheduledAt: AT,
   startedAt: AT,
   workerId: 'worker-1',
+  heartbeatMs: 60_000,
 });
 
 it('knows a lease by its task and its token, until it is forgotten', () => {

@@ -126,6 +126,7 @@ export const LEASED: LeasedTask = {
   scheduledAt: NOON,
   startedAt: NOON,
   workerId: 'w1',
+  heartbeatMs: 60_000,
 };
 
 /** The log of a run of `count` facts, the last of them terminal. */

@@ -39,6 +39,10 @@ export const leasedTask = (row: QueueRow, workerId: string): LeasedTask => ({
   scheduledAt: row.task.scheduledAt,
   startedAt: row.startedAt as Instant,
   workerId,
+  heartbeatMs: row.task.heartbeatMs,
+  ...(row.callbacks === undefined ? {} : { callbacks: row.callbacks }),
+  ...(row.callbackSeconds === undefined ? {} : { callbackSeconds: row.callbackSeconds }),
+  ...(row.progress === undefined ? {} : { progress: row.progress }),
 });
 
 type Picked = Readonly<{ cell: Cell<QueueRow>; row: QueueRow; isPlaceSeen: boolean }>;
