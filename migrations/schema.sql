@@ -168,6 +168,16 @@ create table server_keys (
   constraint server_keys_pkey PRIMARY KEY (purpose)
 );
 
+create table tags (
+  namespace text collate "C" not null,
+  kind text collate "C" not null,
+  name text collate "C" not null,
+  key text collate "C" not null,
+  value text collate "C" not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint tags_pkey PRIMARY KEY (namespace, kind, name, key, value)
+);
+
 create table task_definitions (
   namespace text collate "C" not null,
   name text collate "C" not null,
@@ -256,6 +266,8 @@ create table task_queue (
   outcome_at timestamp with time zone,
   permits text[] collate "C",
   turn bigint not null default 0,
+  callbacks integer,
+  callback_seconds integer,
   constraint task_queue_identity UNIQUE (iteration, workflow_id, ref, attempt),
   constraint task_queue_pkey PRIMARY KEY (workflow_id, scheduled_seq),
   constraint task_queue_family CHECK ((family = ANY (ARRAY['worker'::text, 'system'::text, 'waiting'::text]))),

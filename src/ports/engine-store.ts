@@ -386,8 +386,9 @@ export interface EngineTx extends DefinitionReads, DecisionReads, Pick<Definitio
    */
   deferTasks(namespace: Namespace | undefined, deferrals: readonly Deferral[]): Promise<readonly boolean[]>;
   /**
-   * What `deferTasks` does, at the wish of a worker, who counts as one callback, or of somebody without a lease: the same attempt is visible again after the time, keeps its first start, and its next
-   * holder gets the progress. Of a waiting attempt only the progress is kept. Fenced by the token, or by there being none.
+   * What `deferTasks` does, at the wish of a worker, which is counted, or of somebody without a lease. The attempt keeps its
+   * first start, and its next holder gets the progress; of a waiting one only the progress is kept. Fenced by the token, or
+   * by there being none.
    */
   putOffTask(
     namespace: Namespace,
