@@ -293,6 +293,14 @@ create table timers (
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=5000, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX timers_due ON public.timers USING btree (under_lock, fire_at);
 
+create table worker_polls (
+  namespace text collate "C" not null,
+  queue text collate "C" not null,
+  worker_id text collate "C" not null,
+  polled_at timestamp with time zone not null,
+  constraint worker_polls_pkey PRIMARY KEY (namespace, queue, worker_id)
+);
+
 create table workflow_definitions (
   namespace text collate "C" not null,
   name text collate "C" not null,

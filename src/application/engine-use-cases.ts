@@ -89,6 +89,6 @@ export const createWorkerUseCases = (parts: {
       const depth = (await index.queues(namespace)).find((entry) => entry.queue === queue);
       return ok(depth ?? { queue, ready: 0, leased: 0, delayed: 0 });
     },
-    workers: async (namespace) => ok(workers.list(namespace)),
+    workers: async (namespace) => ok(await workers.list(namespace)),
   };
 };

@@ -116,7 +116,7 @@ export class QueryExecutions {
       now,
       tasksInFlightMax: plan.tasksInFlightMax,
       gates: new Map(gates.map((each) => [each.taskName, each])),
-      isServed: (queue) => this.workers.isServed(namespace, queue, UNSERVED_AFTER_MS),
+      served: await this.workers.served(namespace, queuesOf(live, ready), UNSERVED_AFTER_MS),
     };
   }
 
@@ -183,6 +183,11 @@ export class QueryExecutions {
     return ok({ items, nextCursor: encodeCursor(scope, [last.startedAt, last.executionId]) });
   }
 }
+
+/** Where what could be leased waits for workers. */
+const queuesOf = (live: readonly OpenTaskRow[], ready: ReadonlySet<string>): readonly string[] => [
+  ...new Set(live.filter(({ family, taskId }) => family === 'worker' && ready.has(taskId)).map(({ queue }) => queue)),
+];
 
 const beyondLog = (seq: number, last: number): ApplicationError => ({
   code: 'VALIDATION_FAILED',

@@ -17,7 +17,8 @@ export type Surroundings = Readonly<{
   tasksInFlightMax: number;
   /** Of the tasks that could be leased, by task name; a name without limits is absent. */
   gates: ReadonlyMap<string, TaskGates>;
-  isServed: (queue: string) => boolean;
+  /** Those of the queues of such tasks that have workers. */
+  served: ReadonlySet<string>;
 }>;
 
 type Why = Readonly<{ gate: HeldBackBy; why: string }>;
@@ -143,13 +144,13 @@ const closedGates = ({ taskName, semaphores, concurrency, rate }: TaskGates): re
   return whys;
 };
 
-const whyQueued = ({ queue, family, visibleAt }: OpenTaskRow, { isServed }: Surroundings): Why => {
+const whyQueued = ({ queue, family, visibleAt }: OpenTaskRow, { served }: Surroundings): Why => {
   const since = `visible since ${formatInstant(visibleAt)}`;
   if (family === 'system') return { gate: 'QUEUED', why: `It waits for the server to run it, ${since}.` };
-  if (isServed(queue)) return { gate: 'QUEUED', why: `It waits in queue ${queue} for a worker, ${since}.` };
+  if (served.has(queue)) return { gate: 'QUEUED', why: `It waits in queue ${queue} for a worker, ${since}.` };
   const seconds = UNSERVED_AFTER_MS / 1_000;
   return {
     gate: 'NO_WORKER',
-    why: `It waits in queue ${queue}, ${since}, and no worker has polled that queue at this server in the last ${seconds} s.`,
+    why: `It waits in queue ${queue}, ${since}, and no worker has polled that queue in the last ${seconds} s.`,
   };
 };

@@ -48,6 +48,7 @@ import type { SemaphoreStore } from '../ports/limits.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { WorkerPollStore } from '../ports/worker-polls.ts';
 import type { Log } from './log.ts';
 import { TOKENS } from './tokens.ts';
 
@@ -61,6 +62,7 @@ export type Foundations = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  workerPolls: WorkerPollStore;
   health: HealthProbe;
   wake: WakeSignal;
   steering: SteeringSandbox;
@@ -90,7 +92,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.plans, () => new PlanCache());
   single(TOKENS.retryBudgets, () => new RetryBudgets());
   single(TOKENS.delayed, (c) => new DelayedWakes(c.resolve(TOKENS.wake)));
-  single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock)));
+  single(TOKENS.workers, (c) => new WorkerRegistry(c.resolve(TOKENS.clock), c.resolve(TOKENS.workerPolls)));
   single(
     TOKENS.domains,
     (c) => new DomainPolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.clock), c.resolve(TOKENS.parkedPolls)),
@@ -154,6 +156,7 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.access, { useValue: access });
   container.register(TOKENS.semaphores, { useValue: semaphores });
   container.register(TOKENS.tags, { useValue: tags });
+  container.register(TOKENS.workerPolls, { useValue: given.workerPolls });
   container.register(TOKENS.health, { useValue: health });
   container.register(TOKENS.wake, { useValue: wake });
   container.register(TOKENS.steering, { useValue: steering });

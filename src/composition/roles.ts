@@ -12,6 +12,7 @@ import { STUCK_IDLE_MS, SweepStuck } from '../application/sweep-stuck.ts';
 import { TasksOfOtherRuns } from '../application/tasks-of-other-runs.ts';
 import { WakePolls } from '../application/wake-polls.ts';
 import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
+import { WORKER_POLLS_KEPT_MS } from '../application/worker-registry.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
 import { SYSTEM_TOPIC } from '../ports/wake-signal.ts';
 import type { Role } from './config.ts';
@@ -27,6 +28,7 @@ const IDLE_MS = {
   systemTasks: 1_000,
   admissions: 1_000,
   wakePolls: 500,
+  workerPolls: 5_000,
   sweep: 60_000,
   pruneCaches: 60_000,
   retryCounts: 5_000,
@@ -42,7 +44,7 @@ export const createLoops = (
 ): readonly Loop[] => [
   ...(roles.has('decider') ? deciderLoops(c) : []),
   ...(roles.has('poller') ? pollerLoops(c, ensurePartitions) : []),
-  ...(roles.has('api') ? [wakePollsLoop(c), domainPollsLoop(c)] : []),
+  ...(roles.has('api') ? [wakePollsLoop(c), domainPollsLoop(c), workerPollsLoop(c)] : []),
 ];
 
 const onError = (c: DependencyContainer) => {
@@ -131,7 +133,9 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
     new Loop({
       ...base,
       name: 'past-limits',
-      runOnce: () => engine.transaction((tx) => tx.forgetPastLimits()),
+      runOnce: async () =>
+        (await engine.transaction((tx) => tx.forgetPastLimits())) +
+        (await c.resolve(TOKENS.workerPolls).forget(WORKER_POLLS_KEPT_MS)),
       idleMs: IDLE_MS.pastLimits,
     }),
     new Loop({
@@ -226,6 +230,20 @@ const domainPollsLoop = (c: DependencyContainer): Loop => {
     name: 'domain-polls',
     runOnce: () => polls.runOnce(),
     idleMs: POLL_NOTED_EVERY_MS,
+    onError: onError(c),
+  });
+};
+
+/** Writes nothing as long as nobody has polled. */
+const workerPollsLoop = (c: DependencyContainer): Loop => {
+  const workers = c.resolve(TOKENS.workers);
+  return new Loop({
+    name: 'worker-polls',
+    runOnce: async () => {
+      await workers.flush();
+      return 0;
+    },
+    idleMs: IDLE_MS.workerPolls,
     onError: onError(c),
   });
 };

@@ -35,6 +35,7 @@ import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
+import type { WorkerPollStore } from '../ports/worker-polls.ts';
 import type { Log } from './log.ts';
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);
@@ -49,6 +50,7 @@ export const TOKENS = {
   definitions: token<DefinitionStore>('definitions'),
   semaphores: token<SemaphoreStore>('semaphores'),
   tags: token<TagStore>('tags'),
+  workerPolls: token<WorkerPollStore>('workerPolls'),
   access: token<AccessStore>('access'),
   health: token<HealthProbe>('health'),
   wake: token<WakeSignal>('wake'),

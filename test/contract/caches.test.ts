@@ -71,6 +71,55 @@ describe.each(harnesses)('outputs of tasks over $name', (harness) => {
   });
 });
 
+describe.each(harnesses)('polls of workers over $name', (harness) => {
+  const open = useHarness(harness);
+  const poll = (queue: string, workerId: string, agoMs = 0, namespace = ALPHA) => ({
+    namespace,
+    queue,
+    workerId,
+    agoMs,
+  });
+  const seen = async (withinMs: number, limit = 10) =>
+    (await open().workerPolls.seen(ALPHA, withinMs, limit)).map(({ queue, workerId }) => `${queue} ${workerId}`);
+  const served = async (queues: readonly string[], withinMs: number) => [
+    ...(await open().workerPolls.servedQueues(ALPHA, queues, withinMs)),
+  ];
+
+  it('are known by queue and worker in their namespace, each by its latest', async () => {
+    await open().workerPolls.note([
+      poll('pick', 'w2', 60_000),
+      poll('pick', 'w1'),
+      poll('label', 'w1', 5_000),
+      poll('pick', 'w9', 0, BETA),
+      poll('pick', 'w2', 1_000),
+    ]);
+    expect(await seen(30_000)).toEqual(['label w1', 'pick w1', 'pick w2']);
+    expect(await seen(30_000, 2)).toEqual(['label w1', 'pick w1']);
+    const before = await open().workerPolls.seen(ALPHA, 30_000, 1);
+    await open().workerPolls.note([poll('label', 'w1', 20_000)]);
+    expect(await open().workerPolls.seen(ALPHA, 30_000, 1)).toEqual(before);
+    await open().workerPolls.note([poll('label', 'w1')]);
+    const [after] = await open().workerPolls.seen(ALPHA, 30_000, 1);
+    expect(after?.lastPollAt).toBeGreaterThan(before[0]?.lastPollAt ?? Number.POSITIVE_INFINITY);
+  });
+
+  it('say which queues have workers, for a while', async () => {
+    await open().workerPolls.note([poll('pick', 'w1', 1_000), poll('pick', 'w2', 40_000), poll('label', 'w1', 40_000)]);
+    expect(await served(['pick', 'label', 'none'], 30_000)).toEqual(['pick']);
+    expect(await open().workerPolls.servedQueues(BETA, ['pick'], 30_000)).toEqual(new Set());
+    await open().advance(31_000);
+    expect(await served(['pick'], 30_000)).toEqual([]);
+    expect(await seen(60_000)).toEqual(['pick w1']);
+  });
+
+  it('are forgotten when they are old', async () => {
+    await open().workerPolls.note([poll('pick', 'w1'), poll('pick', 'w2', 40_000)]);
+    const forget = () => open().workerPolls.forget(30_000);
+    expect([await forget(), await forget()]).toEqual([1, 0]);
+    expect(await seen(600_000)).toEqual(['pick w1']);
+  });
+});
+
 describe.each(harnesses)('polls of queues with a domain over $name', (harness) => {
   const open = useHarness(harness);
   const polled = async (queues: readonly string[], namespace = ALPHA) => [

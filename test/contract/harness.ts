@@ -7,6 +7,7 @@ import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import type { SemaphoreStore } from '../../src/ports/limits.ts';
 import type { TagStore } from '../../src/ports/tag-store.ts';
+import type { WorkerPollStore } from '../../src/ports/worker-polls.ts';
 import { memoryHarness } from './memory-harness.ts';
 import { postgresHarness } from './postgres-harness.ts';
 import { simulatedHarness } from './simulated-harness.ts';
@@ -18,6 +19,7 @@ export type StorePorts = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  workerPolls: WorkerPollStore;
   health: HealthProbe;
 }>;
 

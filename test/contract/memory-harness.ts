@@ -26,6 +26,9 @@ export const memoryHarness: Harness = {
       get tags() {
         return stores.tags;
       },
+      get workerPolls() {
+        return stores.workerPolls;
+      },
       get health() {
         return stores.health;
       },

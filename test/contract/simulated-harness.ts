@@ -66,7 +66,7 @@ export const simulatedHarness: Harness = {
   name: 'the simulated PostgreSQL',
   open: async (): Promise<OpenHarness> => {
     let stores = openStores();
-    const { access, health, semaphores, tags } = createMemoryStores({ clock: createFakeClock() });
+    const { access, health, semaphores, tags, workerPolls } = createMemoryStores({ clock: createFakeClock() });
     return {
       get engine() {
         return stores.engine;
@@ -80,6 +80,7 @@ export const simulatedHarness: Harness = {
       access,
       semaphores,
       tags,
+      workerPolls,
       health,
       advance: async (ms) => stores.database.advance(ms),
       closedTasks: async (executionId) => closedTasksOf(stores.database, executionId),

@@ -112,8 +112,8 @@ const replaceChance = (container: DependencyContainer, options: ServerOptions): 
   }
 };
 
-/** Not driven by hand: partitions, retry budgets and rate windows are no concern of the simulated database. */
-const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits']);
+/** Not driven by hand: these are no concern of the simulated database. */
+const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits', 'worker-polls']);
 
 export const bootServer = (options: ServerOptions): Server => {
   const process = createProcess(options.name);
@@ -134,6 +134,7 @@ export const bootServer = (options: ServerOptions): Server => {
       health,
       semaphores: asPort<Foundations['semaphores']>({}),
       tags: asPort<Foundations['tags']>({}),
+      workerPolls: asPort<Foundations['workerPolls']>({ servedQueues: async () => new Set() }),
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,

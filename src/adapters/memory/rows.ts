@@ -15,7 +15,7 @@ import type {
   OutboxMessage,
   StoreTaskOutput,
 } from '../../ports/engine-store.ts';
-import type { ExecutionRow } from '../../ports/execution-index.ts';
+import type { ExecutionRow, WorkerSeen } from '../../ports/execution-index.ts';
 import type { RetryCount, Semaphore } from '../../ports/limits.ts';
 import type { Tag, Tagged } from '../../ports/tag-store.ts';
 
@@ -66,6 +66,8 @@ export type OpenTask = Readonly<{
 }>;
 
 export type TaskOutputRow = Omit<StoreTaskOutput, 'type'> & Readonly<{ namespace: Namespace }>;
+export type WorkerPollRow = WorkerSeen & Readonly<{ namespace: Namespace }>;
+
 export type DomainPollRow = Readonly<{ namespace: Namespace; queue: string; polledAt: Instant }>;
 
 export type ClosedTask = Readonly<{
@@ -132,4 +134,7 @@ export const attemptKey = (executionId: ExecutionId, { ref, iteration, attempt }
 export const timerKey = (timer: DueTimer) => `${attemptKey(timer.executionId, timer)}|${timer.purpose}`;
 
 /** Keys of things that a namespace owns; a namespace has no slash in it. */
+export const workerPollKey = ({ namespace, queue, workerId }: Omit<WorkerPollRow, 'lastPollAt'>): string =>
+  JSON.stringify([namespace, queue, workerId]);
+
 export const inNamespace = (namespace: Namespace, name: string) => `${namespace}/${name}`;

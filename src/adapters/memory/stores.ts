@@ -8,6 +8,7 @@ import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WakeSignal } from '../../ports/wake-signal.ts';
+import type { WorkerPollStore } from '../../ports/worker-polls.ts';
 import { createAccessStore } from './access-store.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
@@ -17,6 +18,7 @@ import { createSerializer } from './serializer.ts';
 import { createMemoryState } from './state.ts';
 import { createTagStore } from './tags.ts';
 import { createWakeSignal } from './wake-signal.ts';
+import { createWorkerPollStore } from './worker-polls.ts';
 
 export type MemoryStores = Readonly<{
   engine: EngineStore;
@@ -25,6 +27,7 @@ export type MemoryStores = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  workerPolls: WorkerPollStore;
   health: HealthProbe;
   wake: WakeSignal;
   /** The closed attempts of a run, which no port reads: for checks of what was recorded. */
@@ -48,6 +51,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     access: createAccessStore(clock, state, serializer),
     semaphores: createSemaphoreStore(state, serializer),
     tags: createTagStore(state, serializer),
+    workerPolls: createWorkerPollStore(state, serializer),
     health: { problems: async () => [] },
     wake,
     closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),

@@ -22,6 +22,8 @@ import {
   type TaskOutputRow,
   type TimerRow,
   timerKey,
+  type WorkerPollRow,
+  workerPollKey,
 } from './rows.ts';
 import { OrderedIndex, Table } from './table.ts';
 
@@ -223,6 +225,14 @@ const tagTable = (journal: Journal) => {
   return Object.assign(new Table<TagRow>(journal, tagKey, [inOrder]), { inOrder });
 };
 
+const workerPollTable = (journal: Journal) => {
+  const byQueue = new OrderedIndex<WorkerPollRow>(
+    (row) => row.namespace,
+    (a, b) => compareText(a.queue, b.queue) || compareText(a.workerId, b.workerId),
+  );
+  return Object.assign(new Table<WorkerPollRow>(journal, workerPollKey, [byQueue]), { byQueue });
+};
+
 const retryBucketTable = (journal: Journal) => {
   const byTask = new OrderedIndex<RetryBucketRow>(
     (row) => inNamespace(row.namespace, row.taskName),
@@ -248,6 +258,7 @@ export const createTables = (journal: Journal) => ({
     JSON.stringify([namespace, taskName, key]),
   ),
   domainPolls: new Table<DomainPollRow>(journal, (row) => inNamespace(row.namespace, row.queue)),
+  workerPolls: workerPollTable(journal),
   admissions: admissionTable(journal),
   quotas: new Table<QuotaRow>(journal, (row) => row.namespace),
   semaphores: semaphoreTable(journal),

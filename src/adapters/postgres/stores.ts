@@ -5,6 +5,7 @@ import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
+import type { WorkerPollStore } from '../../ports/worker-polls.ts';
 import { createAccessStore } from './access-store.ts';
 import { openDatabase } from './database.ts';
 import { createDefinitionStore } from './definition-store.ts';
@@ -13,6 +14,7 @@ import { createExecutionIndex } from './execution-index.ts';
 import { createHealthProbe } from './health.ts';
 import { createSemaphoreStore } from './semaphores.ts';
 import { createTagStore } from './tags.ts';
+import { createWorkerPollStore } from './worker-polls.ts';
 
 export type PostgresStoresOptions = Readonly<{
   url: string;
@@ -30,6 +32,7 @@ export type PostgresStores = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  workerPolls: WorkerPollStore;
   health: HealthProbe;
   /** Ends the connections once those in use are given back. */
   close(): Promise<void>;
@@ -45,6 +48,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     access: createAccessStore(database),
     semaphores: createSemaphoreStore(database),
     tags: createTagStore(database),
+    workerPolls: createWorkerPollStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
     close: () => database.close(),
   };

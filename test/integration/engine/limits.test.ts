@@ -201,7 +201,7 @@ describe('a retry budget', () => {
 });
 
 describe('why a run does not move', () => {
-  const { at, cluster } = useCluster({});
+  const { at, cluster } = useCluster({}, {});
 
   const gates = async (id: ExecutionId) => {
     const detail = await at(0).useCases.executions.get(NAMESPACE, id);
@@ -227,6 +227,17 @@ describe('why a run does not move', () => {
     // The longer road of a report: the outcome is left on the row of the task, for a pass to come.
     await at(0).engine.settleTasks(NAMESPACE, [reportOf(task)]);
     expect(await gatesOnly(other)).toEqual(['EVALUATION']);
+  });
+
+  it('is that nobody serves the queue at whichever server: a poll at another one counts', async () => {
+    const id = await given('remote', { concurrentExecLimit: 1 });
+    expect(await gatesOnly(id)).toEqual(['NO_WORKER']);
+    const task = await leaseOne(at(1), 'remote');
+    const other = await startRun(at(0), 'remote');
+    await reportOne(at(1), task);
+    expect(await gatesOnly(other)).toEqual(['NO_WORKER']);
+    await at(1).runLoopOnce('worker-polls');
+    expect(await gatesOnly(other)).toEqual(['QUEUED']);
   });
 
   it('is a start delay, a retry that is not due, or a pause', async () => {
