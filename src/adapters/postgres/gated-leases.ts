@@ -3,7 +3,15 @@ import type { LeaseToken } from '../../domain/kernel/brand.ts';
 import type { LeasedTask, LeaseRequest } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
 import { type GatedName, Gates, gatedNameRow } from './gates.ts';
-import { leasedRow, leasedTask, leaseNumbered, nextTasks, servedBy, ungated } from './lease-statement.ts';
+import {
+  leasedColumns,
+  leasedRow,
+  leasedTask,
+  leaseNumbered,
+  nextTasks,
+  servedBy,
+  ungated,
+} from './lease-statement.ts';
 import { count, executionId, jsonRows, namespaceName, prepared, sql, text } from './statement.ts';
 
 const candidateRow = z.object({ executionId, scheduledSeq: count, namespace: namespaceName, taskName: text });
@@ -84,7 +92,8 @@ const leaseChosen = async (
         where workflow_id = r.workflow_id and scheduled_seq = r.scheduled_seq and lease_token is null
         offset 0
       ) as t
-    ), ${leaseNumbered(request, tokens, sql.fragment`, permits = numbered.permits`)}`);
+    ), ${leaseNumbered(request, tokens, sql.fragment`, permits = numbered.permits`)}
+    select ${leasedColumns} from leased order by leased.number`);
   return rows.map(leasedTask);
 };
 

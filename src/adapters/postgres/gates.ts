@@ -3,7 +3,6 @@ import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { Session } from './database.ts';
 import { count, jsonOf, jsonRows, namespaceName, prepared, preparedCommand, sql, text } from './statement.ts';
 
-const any = prepared('gates_any', z.object({ isGated: z.boolean() }));
 const lock = preparedCommand('gates_lock');
 const tryLock = prepared('gates_try_lock', z.object({ lockKey: text, isLocked: z.boolean() }));
 const countLeased = prepared('gates_count_leased', z.object({ namespace: namespaceName, name: text, leased: count }));
@@ -30,19 +29,6 @@ type TaskNamed = Readonly<{ namespace: Namespace; taskName: string }>;
 
 /** A namespace has no slash in it. */
 const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
-
-/**
- * Whether any task definition of the namespace, or of all of them, holds tasks back: hardly any does, and then a lease is
- * one plain statement.
- */
-export const hasGates = async (session: Session, namespace: Namespace | undefined): Promise<boolean> => {
-  const { isGated } = await session.one(any`
-    select exists (
-      select from task_definitions
-      where gated and (${namespace ?? null}::text is null or namespace = ${namespace ?? null}::text)
-    ) as is_gated`);
-  return isGated;
-};
 
 const lockKeysOf = ({ namespace, name, semaphores }: GatedName): readonly string[] => [
   `${namespace}:task:${name}`,

@@ -83,12 +83,13 @@ export const leaseNumbered = (
       started_at + start_to_close_ms * interval '1 millisecond', alert_only
     from leased where start_to_close_ms > 0 and is_first
     on conflict do nothing
-  )
-  select workflow_id as execution_id, scheduled_seq, namespace, ref, iteration, attempt, task_type, task_name, queue,
-    priority, input, lease_token, lease_expires_at, scheduled_at, started_at, worker_id, heartbeat_ms, callbacks,
-    callback_seconds, progress
-  from leased
-  order by number`;
+  )`;
+
+/** What `leasedRow` reads of the table `leased`. */
+export const leasedColumns = sql.fragment`leased.workflow_id as execution_id, leased.scheduled_seq, leased.namespace,
+  leased.ref, leased.iteration, leased.attempt, leased.task_type, leased.task_name, leased.queue, leased.priority,
+  leased.input, leased.lease_token, leased.lease_expires_at, leased.scheduled_at, leased.started_at, leased.worker_id,
+  leased.heartbeat_ms, leased.callbacks, leased.callback_seconds, leased.progress`;
 
 /** Whose tasks these are: those for the workers of a namespace, or those of the server in all of them. */
 export const servedBy = ({ namespace }: LeaseRequest): Fragment =>

@@ -12,8 +12,15 @@ import type {
 } from '../../ports/engine-store.ts';
 import type { Database, Session } from './database.ts';
 import { leaseThroughGates } from './gated-leases.ts';
-import { hasGates } from './gates.ts';
-import { leasedRow, leasedTask, leaseNumbered, nextTasks, servedBy, ungated } from './lease-statement.ts';
+import {
+  leasedColumns,
+  leasedRow,
+  leasedTask,
+  leaseNumbered,
+  nextTasks,
+  servedBy,
+  ungated,
+} from './lease-statement.ts';
 import {
   count,
   executionId,
@@ -27,8 +34,11 @@ import {
   timestamp,
 } from './statement.ts';
 
-const leaseUngated = prepared('tasks_lease', leasedRow);
-const leaseSystem = prepared('tasks_lease_system', leasedRow);
+/** One row without a task where none was leased. */
+const answerRow = leasedRow.partial().extend({ isGated: z.boolean() });
+type AnswerRow = z.output<typeof answerRow>;
+const leaseUngated = prepared('tasks_lease', answerRow);
+const leaseSystem = prepared('tasks_lease_system', answerRow);
 const extend = prepared(
   'tasks_heartbeat',
   z.object({ executionId, scheduledSeq: count, leaseToken, leaseExpiresAt: instant }),
@@ -37,31 +47,52 @@ const defer = prepared('tasks_defer', z.object({ executionId, scheduledSeq: coun
 const release = prepared('tasks_release', z.object({ namespace: namespaceName, queue: text }));
 const log = prepared('task_logs_append', z.object({ held: count }));
 
-const leaseNext = async (session: Session, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
+const isLeased = (row: AnswerRow): row is z.output<typeof leasedRow> & AnswerRow => row.executionId !== undefined;
+
+/**
+ * Leases tasks that nothing holds back. `unlessGated`: leases none, and says 'gated', where a task definition of the
+ * namespace (of any of them, for the server's tasks) holds tasks back. Hardly any does, and then a lease is one statement.
+ */
+const leaseNext = async (
+  session: Session,
+  request: LeaseRequest,
+  unlessGated: boolean,
+): Promise<readonly LeasedTask[] | 'gated'> => {
   const { namespace, queues, count } = request;
-  const scope = sql.fragment`${servedBy(request)} and ${ungated}`;
+  const scope = sql.fragment`${servedBy(request)} and ${ungated} and not (select is_gated from gate)`;
   const rows = await session.rows((namespace === undefined ? leaseSystem : leaseUngated)`
-    with picked as (${nextTasks(queues, count, scope)}
+    with gate as materialized (
+      select ${unlessGated} and exists (
+        select from task_definitions
+        where gated and (${namespace ?? null}::text is null or namespace = ${namespace ?? null}::text)
+      ) as is_gated
+    ), picked as (${nextTasks(queues, count, scope)}
     ), numbered as (
       select place, is_first, row_number() over () as number from picked
-    ), ${leaseNumbered(request, request.tokens.slice(0, count), sql.fragment``)}`);
-  return rows.map(leasedTask);
+    ), ${leaseNumbered(request, request.tokens.slice(0, count), sql.fragment``)}
+    select gate.is_gated, ${leasedColumns}
+    from gate left join leased on true
+    order by leased.number`);
+  return rows[0]?.isGated === true ? 'gated' : rows.filter(isLeased).map(leasedTask);
+};
+
+const leaseUngatedTasks = async (session: Session, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
+  const leased = await leaseNext(session, request, false);
+  return leased === 'gated' ? [] : leased;
 };
 
 export const leaseTasks = async (session: Session, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
   if (request.count <= 0 || request.queues.length === 0) return [];
-  if (!(await hasGates(session, request.namespace))) return leaseNext(session, request);
-  return leaseThroughGates(session, request, leaseNext);
+  const leased = await leaseNext(session, request, true);
+  return leased === 'gated' ? leaseThroughGates(session, request, leaseUngatedTasks) : leased;
 };
 
-/**
- * Leases outside of a caller's transaction: one plain statement where nothing holds tasks back. A limit that comes between
- * the two looks is not exceeded, since that statement leaves tasks with a limit alone.
- */
+/** Leases outside of a caller's transaction: one plain statement where nothing holds tasks back. */
 export const leaseTasksAlone = async (database: Database, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
   if (request.count <= 0 || request.queues.length === 0) return [];
-  if (!(await hasGates(database, request.namespace))) return leaseNext(database, request);
-  return database.transaction((session) => leaseThroughGates(session, request, leaseNext));
+  const leased = await leaseNext(database, request, true);
+  if (leased !== 'gated') return leased;
+  return database.transaction((session) => leaseThroughGates(session, request, leaseUngatedTasks));
 };
 
 const keyOf = (ref: LeaseRef): string => `${ref.taskId}/${ref.leaseToken}`;
