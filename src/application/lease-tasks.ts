@@ -8,7 +8,7 @@ import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
 import type { DomainPolls } from './domain-polls.ts';
 import type { HeldLeases } from './held-leases.ts';
-import type { ParkedPolls } from './parked-polls.ts';
+import type { ParkedPoll, ParkedPolls } from './parked-polls.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import type { LeaseCall } from './use-cases.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
@@ -35,7 +35,8 @@ export const PARKED_POLLS_MAX = 20_000;
 /**
  * The long poll. A poll that finds nothing is parked and costs no query: it is subscribed before it reads, and woken by
  * a local signal, a hint from another process or the backstop that looks for all parked polls at once. Or it is handed a
- * task that a step of a run leased to it on the way.
+ * task that a step of a run leased to it on the way. One that comes while others wait for the same queues is parked beside
+ * them without a look: what it would find, they would have been woken for.
  */
 export class LeaseTasks {
   private readonly deps: LeaseDeps;
@@ -59,13 +60,17 @@ export class LeaseTasks {
     const deadline = performance.now() + call.waitMs;
     const topics = call.queues.map((queue) => queueTopic(call.namespace, queue));
     let woken = false;
+    let parked: ParkedPoll | undefined;
+    // At once, not when the poll has left its place: another one may come in between and must not rely on it.
     const subscription = merge(...topics.map((topic) => this.deps.wake.on(topic))).subscribe(() => {
       woken = true;
+      parked?.wakeUp();
     });
+    let needsLook = call.waitMs <= 0 || !this.deps.polls.haveSeenEmpty(call.namespace, call.queues);
     try {
       for (;;) {
         woken = false;
-        const tasks = await this.leaseOnce(call);
+        const tasks = needsLook ? await this.leaseOnce(call) : [];
         if (tasks.length > 0) return this.handOver(call, tasks);
         const leftMs = deadline - performance.now();
         if (leftMs <= 0 || call.signal.aborted) return ok([]);
@@ -73,9 +78,12 @@ export class LeaseTasks {
           return err({ code: 'LIMIT_EXCEEDED', message: `More than ${PARKED_POLLS_MAX} polls are parked.` });
         }
         if (!woken) {
-          const handed = await this.park(call, topics, leftMs);
+          parked = this.deps.polls.enter(call);
+          const handed = await this.stay(parked, topics, leftMs);
+          parked = undefined;
           if (handed.length > 0) return this.handOver(call, handed);
         }
+        needsLook = true;
         // Nobody is there to take what another look would lease.
         if (call.signal.aborted) return ok([]);
       }
@@ -84,12 +92,11 @@ export class LeaseTasks {
     }
   }
 
-  private async park(call: LeaseCall, topics: readonly WakeTopic[], leftMs: number): Promise<readonly LeasedTask[]> {
-    const poll = this.deps.polls.enter(call);
+  private async stay(poll: ParkedPoll, topics: readonly WakeTopic[], leftMs: number): Promise<readonly LeasedTask[]> {
     await firstValueFrom(
       merge(
         timer(leftMs),
-        fromEvent(call.signal, 'abort'),
+        fromEvent(poll.call.signal, 'abort'),
         poll.handed,
         ...topics.map((topic) => this.deps.wake.on(topic)),
       ).pipe(take(1)),

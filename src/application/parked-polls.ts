@@ -14,10 +14,21 @@ export class ParkedPoll {
   readonly handed = new Subject<void>();
   private readonly tasks: LeasedTask[] = [];
   private offered = 0;
+  private isWoken = false;
   private readonly settled = new Subject<void>();
 
   constructor(call: LeaseCall) {
     this.call = call;
+  }
+
+  /** It was told to look again, and is as good as gone: nobody may rely on what it saw. */
+  wakeUp(): void {
+    this.isWoken = true;
+  }
+
+  /** Nothing has come to its queues since it, or one that it came beside, looked: this process would have been told. */
+  isUndisturbed(): boolean {
+    return !this.isWoken;
   }
 
   hasRoom(): boolean {
@@ -93,6 +104,14 @@ export class ParkedPolls {
       return poll;
     }
     return undefined;
+  }
+
+  /** Whether polls that wait undisturbed have seen all these queues empty, so that another look would find nothing either. */
+  haveSeenEmpty(namespace: Namespace, queues: readonly string[]): boolean {
+    return queues.every((queue) => {
+      const polls = this.queues.get(keyOf(namespace, queue))?.polls;
+      return polls !== undefined && [...polls].some((poll) => poll.isUndisturbed());
+    });
   }
 
   /** What polls wait for: the backstop looks for all of them at once. */
