@@ -44,7 +44,7 @@ const given = () => {
       queues: ['charge'],
       workerId: 'worker-1',
       count: 1,
-      waitMs: 5_000,
+      waitMs: 60_000,
       signal: new AbortController().signal,
       ...overrides,
     };
