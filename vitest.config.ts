@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // Tests that need no database are a project of their own, so that running a few of them starts no server.
-const WITHOUT_DATABASE = 'test/{unit,property,architecture,simulation}/**/*.test.ts';
+const WITHOUT_DATABASE = 'test/{unit,property,architecture,simulation,conductor}/**/*.test.ts';
 
 export default defineConfig({
   test: {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Plan } from '../domain/definition/plan.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
+import { maskedKeysOf } from '../domain/execution/masking.ts';
 import { projectView } from '../domain/execution/project-view.ts';
 import { skippedTasks } from '../domain/execution/skipped-tasks.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
@@ -55,10 +57,13 @@ export class QueryExecutions {
   }
 
   /** The run as the log tells it, with the tasks that its switches passed over. */
-  private async view(executionId: ExecutionId, log: readonly SequencedEvent[]): Promise<ExecutionView> {
+  private async view(
+    executionId: ExecutionId,
+    log: readonly SequencedEvent[],
+  ): Promise<Readonly<{ view: ExecutionView; plan: Plan }>> {
     const view = projectView(executionId, log);
     const plan = await this.plans.planOf(view.definitionHash, this.bundles);
-    return { ...view, tasks: [...view.tasks, ...skippedTasks(plan, view)] };
+    return { view: { ...view, tasks: [...view.tasks, ...skippedTasks(plan, view)] }, plan };
   }
 
   /** The whole log up to and including `seq`, in pages, so that no answer of the database is unbounded. */
@@ -79,16 +84,18 @@ export class QueryExecutions {
     const live = await this.index.openTasks(namespace, executionId);
     const log = await this.wholeLog(namespace, executionId);
     if (log.length === 0) return err(noExecution(executionId));
-    const view = overlay(await this.view(executionId, log), live);
-    const keys = await this.masks.keysOf(view.definitionHash);
+    const { view: told, plan } = await this.view(executionId, log);
+    const view = overlay(told, live);
+    const keys = maskedKeysOf(plan.definition);
     return ok({
       row: maskedRow(row, keys),
       view: maskedView(view, keys),
       live: maskedOpenTasks(live, keys),
       waitingFor: [
         ...(await this.whyQueued(row)),
-        ...whyWaiting(row, view, live, await this.surroundings(namespace, view, live)),
+        ...whyWaiting(row, view, live, await this.surroundings(namespace, view, live, plan)),
       ],
+      plan,
     });
   }
 
@@ -106,12 +113,12 @@ export class QueryExecutions {
     namespace: Namespace,
     view: ExecutionView,
     live: readonly OpenTaskRow[],
+    plan: Plan,
   ): Promise<Surroundings> {
     const now = this.clock.now();
     const ready = new Set(live.filter((row) => isReady(row, now)).map(({ taskId }) => taskId as string));
     const names = new Set(view.tasks.filter(({ taskId }) => ready.has(taskId)).map(({ taskName }) => taskName));
     const gates = names.size === 0 ? [] : await this.index.taskGates(namespace, [...names]);
-    const plan = await this.plans.planOf(view.definitionHash, this.bundles);
     return {
       now,
       tasksInFlightMax: plan.tasksInFlightMax,
@@ -158,8 +165,8 @@ export class QueryExecutions {
     const last = await this.index.lastSeq(namespace, executionId);
     if (last === undefined) return err(noExecution(executionId));
     if (seq < 1 || seq > last) return err(beyondLog(seq, last));
-    const view = await this.view(executionId, await this.wholeLog(namespace, executionId, seq));
-    return ok(maskedView(view, await this.masks.keysOf(view.definitionHash)));
+    const { view, plan } = await this.view(executionId, await this.wholeLog(namespace, executionId, seq));
+    return ok(maskedView(view, maskedKeysOf(plan.definition)));
   }
 
   async search(

@@ -1,4 +1,5 @@
 import type { DefinitionProblem } from '../domain/definition/definition-problem.ts';
+import type { Plan } from '../domain/definition/plan.ts';
 import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import type { Dialect, WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
@@ -107,6 +108,8 @@ export type ExecutionDetail = Readonly<{
   live: readonly OpenTaskRow[];
   /** One sentence per open task or state that holds the run: "why is it not running?". */
   waitingFor: readonly WaitingFor[];
+  /** What it follows. */
+  plan: Plan;
 }>;
 
 export type Page<T> = Readonly<{ items: readonly T[]; nextCursor?: string }>;

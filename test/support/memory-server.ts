@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { systemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createMemoryStores } from '../../src/adapters/memory/stores.ts';
 import { createSteeringSandbox } from '../../src/adapters/sandbox/steering-sandbox.ts';
 import { createTaskSandbox } from '../../src/adapters/sandbox/task-sandbox.ts';
@@ -26,8 +27,17 @@ export type MemoryServer = TestServer &
 
 const steering = createSteeringSandbox();
 
-export const openMemoryServer = async (): Promise<MemoryServer> => {
-  const clock = createFakeClock();
+export const openMemoryServer = (): Promise<MemoryServer> => openOver(createFakeClock());
+
+/** The same on the clock of this machine, for tests whose clients keep time themselves: start its loops. */
+export const openRunningMemoryServer = async (): Promise<Omit<MemoryServer, 'clock' | 'later'>> => {
+  const nothing = (): void => undefined;
+  const server = await openOver({ ...systemClock, set: nothing, advance: nothing });
+  server.startLoops();
+  return server;
+};
+
+const openOver = async (clock: FakeClock): Promise<MemoryServer> => {
   const stores = createMemoryStores({ clock });
   const problems: string[] = [];
   const sandbox = createTaskSandbox({ workersMax: 1 });

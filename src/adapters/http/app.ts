@@ -3,17 +3,17 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Logger } from 'pino';
 import type { UseCases } from '../../application/use-cases.ts';
 import type { AccessPolicy } from './access-policy.ts';
+import { answerError } from './answer-error.ts';
 import { type ApiError, NOT_FOUND, STOPPING } from './api-error.ts';
 import { authenticate } from './authenticate.ts';
-import { sendError } from './error-response.ts';
 import { type Exchange, Exchanges } from './exchange.ts';
 import { headerBytes, SECURITY_HEADERS } from './headers.ts';
 import { knownNamespaces } from './known-namespaces.ts';
 import type { HttpLimits } from './limits.ts';
 import { discardBody } from './read-body.ts';
 import { type Method, PUBLIC, type Reply, type Route } from './route.ts';
-import { methodsAt, ROUTES } from './route-table.ts';
-import { sendEmpty, sendJson } from './send.ts';
+import { ALL_ROUTES, methodsAt } from './route-table.ts';
+import { sendEmpty, sendJson, sendText } from './send.ts';
 import { type Door, serveRoute } from './serve-route.ts';
 import { StreamSlots } from './stream-slots.ts';
 
@@ -39,7 +39,7 @@ const VERBS: Readonly<Record<Method, 'get' | 'post' | 'put' | 'delete'>> = {
 };
 
 /**
- * The application of the native API: one route table, default deny. Whatever is not a public route asks for credentials
+ * The application of both APIs: one route table, default deny. Whatever is not a public route asks for credentials
  * before it even says whether it exists.
  */
 export const createHttpApp = (options: HttpAppOptions): HttpApp => {
@@ -71,7 +71,7 @@ const openExchange = (exchanges: Exchanges, limits: HttpLimits, log: HttpLog): R
     response.setHeader('x-request-id', exchange.requestId);
     response.once('finish', () => discardBody(request, limits.discardBytesMax));
     response.once('close', () => logExchange(log, request, exchange));
-    if (exchanges.isStopping) sendError(response, STOPPING, exchange.requestId);
+    if (exchanges.isStopping) answerError(exchange, STOPPING);
     else next();
   };
 };
@@ -98,18 +98,18 @@ const oversize = (request: IncomingMessage, limits: HttpLimits): ApiError | unde
 };
 
 const refuseOversize = (exchanges: Exchanges, limits: HttpLimits): RequestHandler => {
-  return (request, response, next) => {
+  return (request, _response, next) => {
     const error = oversize(request, limits);
     if (error === undefined) next();
-    else sendError(response, error, exchanges.of(request).requestId);
+    else answerError(exchanges.of(request), error);
   };
 };
 
 const requirePrincipal = (exchanges: Exchanges, policy: AccessPolicy, access: UseCases['access']): RequestHandler => {
-  return async (request, response, next) => {
+  return async (request, _response, next) => {
     const exchange = exchanges.of(request);
     const principal = await authenticate(request, policy, access);
-    if (!principal.ok) return sendError(response, principal.error, exchange.requestId);
+    if (!principal.ok) return answerError(exchange, principal.error);
     exchange.principal = principal.value;
     return next();
   };
@@ -117,7 +117,7 @@ const requirePrincipal = (exchanges: Exchanges, policy: AccessPolicy, access: Us
 
 const routerOf = (isWanted: (route: Route) => boolean, door: Door, exchanges: Exchanges): RequestHandler => {
   const router = express.Router({ strict: true, caseSensitive: true });
-  for (const route of ROUTES.filter(isWanted)) {
+  for (const route of ALL_ROUTES.filter(isWanted)) {
     router[VERBS[route.method]](route.path, async (request, response) => {
       const exchange = exchanges.of(request);
       exchange.route = route.path;
@@ -125,7 +125,7 @@ const routerOf = (isWanted: (route: Route) => boolean, door: Door, exchanges: Ex
       const params = request.params as Readonly<Record<string, string>>;
       const reply = await serveRoute(route, door, request, params, exchange);
       if (reply.ok) await send(reply.value, request, response);
-      else sendError(response, reply.error, exchange.requestId);
+      else answerError(exchange, reply.error);
     });
   }
   // A router answers OPTIONS by itself, with 200 and outside the envelope.
@@ -136,6 +136,8 @@ const send = async (reply: Reply, request: IncomingMessage, response: ServerResp
   switch (reply.kind) {
     case 'json':
       return sendJson(response, reply.status, reply.body);
+    case 'text':
+      return sendText(response, reply.status, reply.body);
     case 'empty':
       return sendEmpty(response, reply.status);
     case 'stream':
@@ -146,7 +148,7 @@ const send = async (reply: Reply, request: IncomingMessage, response: ServerResp
 };
 
 const refuseUnmatched = (exchanges: Exchanges): RequestHandler => {
-  return (request, response) => {
+  return (request) => {
     const methods = methodsAt(request.path);
     const error: ApiError =
       methods.length === 0
@@ -156,7 +158,7 @@ const refuseUnmatched = (exchanges: Exchanges): RequestHandler => {
             message: `This path has ${methods.join(', ')}.`,
             headers: { allow: methods.join(', ') },
           };
-    sendError(response, error, exchanges.of(request).requestId);
+    answerError(exchanges.of(request), error);
   };
 };
 
@@ -173,11 +175,12 @@ const answerOfFailure = (error: unknown): ApiError => {
 /** The last resort. A stream that breaks after its first byte can only be cut: its reader resumes. */
 const answerFailure = (exchanges: Exchanges, log: HttpLog): ErrorRequestHandler => {
   return (error: unknown, request, response, _next) => {
-    const { requestId, route } = exchanges.of(request);
+    const exchange = exchanges.of(request);
+    const { requestId, route } = exchange;
     const answer = answerOfFailure(error);
     if (answer.code === 'INTERNAL') log.error({ requestId, route, err: error }, 'request failed');
     if (answer.code === 'UNAVAILABLE') log.warn({ requestId, route, err: error }, 'database unavailable');
     if (response.headersSent) response.destroy();
-    else sendError(response, answer, requestId);
+    else answerError(exchange, answer);
   };
 };

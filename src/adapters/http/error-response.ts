@@ -69,7 +69,8 @@ const retryAfterSeconds = ({ code, details }: ApiError): number | undefined => {
   return code === 'LIMIT_EXCEEDED' && typeof computed === 'number' ? Math.ceil(computed) : undefined;
 };
 
-const headersOf = (error: ApiError): Record<string, string> => {
+/** What goes out with a refusal at either door. */
+export const headersOf = (error: ApiError): Record<string, string> => {
   const seconds = retryAfterSeconds(error);
   return {
     ...(seconds !== undefined && { 'retry-after': String(seconds) }),

@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../../application/use-cases.ts';
+import type { Dialect } from '../../domain/definition/workflow-definition.ts';
 import { requestIdOf } from './request-id.ts';
+
+const CONDUCTOR_TARGET = /^\/api(?:[/?]|$)/;
 
 /** One request on its way through the door. */
 export type Exchange = {
   readonly requestId: string;
   readonly startedAtMs: number;
+  /** At which door it came in: a refusal there looks as its clients expect it. */
+  readonly door: Dialect;
   readonly response: ServerResponse;
   /** Aborts when the client goes away before the answer, or the server stops. */
   readonly controller: AbortController;
@@ -26,7 +31,13 @@ export class Exchanges {
 
   open(request: IncomingMessage, response: ServerResponse): Exchange {
     const requestId = requestIdOf(request);
-    const exchange = { requestId, startedAtMs: performance.now(), response, controller: new AbortController() };
+    const exchange: Exchange = {
+      requestId,
+      startedAtMs: performance.now(),
+      door: CONDUCTOR_TARGET.test(request.url ?? '') ? 'conductor' : 'v1',
+      response,
+      controller: new AbortController(),
+    };
     this.byRequest.set(request, exchange);
     this.active.add(exchange);
     response.once('close', () => {

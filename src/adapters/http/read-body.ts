@@ -3,7 +3,7 @@ import type { JsonValue } from '../../domain/kernel/json.ts';
 import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import { parseStrictJson, type StrictJsonLimits } from '../../domain/kernel/strict-json.ts';
 import type { ApiError } from './api-error.ts';
-import { isJsonContentType, isPlainEncoding } from './content-type.ts';
+import { isLenientJsonContentType, isPlainEncoding } from './content-type.ts';
 import { headerValues } from './headers.ts';
 
 export type BodyRules = Readonly<{
@@ -11,6 +11,9 @@ export type BodyRules = Readonly<{
   /** Without a byte arriving for so long the read ends with REQUEST_TIMEOUT. */
   idleTimeoutMs: number;
   json: StrictJsonLimits;
+  isAccepted: (contentTypes: readonly string[]) => boolean;
+  /** Taken as it is. */
+  isText: boolean;
 }>;
 
 /** A body that was read: what it says, and the very bytes that said it. */
@@ -23,11 +26,12 @@ export const hasBody = (request: IncomingMessage): boolean =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
 /**
- * Reads the JSON body of a request. Errors: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE (found while the bytes arrive, or from
+ * Reads the body of a request, JSON unless it is taken as text. Errors: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE (found while the bytes arrive, or from
  * the announced length), REQUEST_TIMEOUT, BAD_REQUEST (the client went away), and those of `parseStrictJson`.
  */
-export const readJsonBody = async (request: IncomingMessage, rules: BodyRules): Promise<Result<ReadBody, ApiError>> => {
-  if (!isJsonContentType(headerValues(request, 'content-type'))) {
+export const readBody = async (request: IncomingMessage, rules: BodyRules): Promise<Result<ReadBody, ApiError>> => {
+  const types = headerValues(request, 'content-type');
+  if (!rules.isAccepted(types)) {
     return refuse('UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.');
   }
   if (!isPlainEncoding(headerValues(request, 'content-encoding'))) {
@@ -36,7 +40,7 @@ export const readJsonBody = async (request: IncomingMessage, rules: BodyRules): 
   if (Number(request.headers['content-length'] ?? 0) > rules.bytesMax) return tooLarge(rules);
   const bytes = await readBytes(request, rules);
   if (!bytes.ok) return bytes;
-  const parsed = parseBody(bytes.value, rules);
+  const parsed = rules.isText ? textOf(bytes.value, types, rules) : parseBody(bytes.value, rules);
   return parsed.ok ? ok({ value: parsed.value, bytes: bytes.value }) : parsed;
 };
 
@@ -90,6 +94,14 @@ const parseBody = (bytes: Buffer, { json }: BodyRules): Result<JsonValue, ApiErr
   if (parsed.ok) return parsed;
   const { code, message, path, offset } = parsed.error;
   return err({ code, message, path, details: { offset } });
+};
+
+/** Text as it was sent, but for a JSON string, which Conductor's JavaScript client makes of any text: what it says. */
+const textOf = (bytes: Buffer, types: readonly string[], rules: BodyRules): Result<JsonValue, ApiError> => {
+  const text = decode(bytes);
+  if (text === undefined || text.includes('\u0000')) return refuse('INVALID_STRING', 'The body is not UTF-8 text.');
+  const parsed = types.length > 0 && isLenientJsonContentType(types) ? parseBody(bytes, rules) : undefined;
+  return parsed?.ok && typeof parsed.value === 'string' ? parsed : ok(text);
 };
 
 /**

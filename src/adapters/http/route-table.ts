@@ -1,3 +1,4 @@
+import { CONDUCTOR_ROUTES } from './conductor/route-table.ts';
 import type { Route } from './route.ts';
 import { accessRoutes } from './routes/access-routes.ts';
 import { bulkRoutes } from './routes/bulk-routes.ts';
@@ -17,7 +18,7 @@ import { streamRoutes } from './routes/stream-routes.ts';
 import { workerRoutes } from './routes/worker-routes.ts';
 
 /**
- * Every route there is; anything else is 404. The first match wins, so a literal path stands before the parameter that would
+ * Every route of the native API; anything else is 404. The first match wins, so a literal path stands before the parameter that would
  * take it: `/executions/search` before `/executions/:name`.
  */
 export const ROUTES: readonly Route[] = [
@@ -39,10 +40,13 @@ export const ROUTES: readonly Route[] = [
   ...quotaRoutes,
 ];
 
+/** Both APIs. */
+export const ALL_ROUTES: readonly Route[] = [...ROUTES, ...CONDUCTOR_ROUTES];
+
 /** Literal segments are plain letters and dashes: nothing in them has a meaning of its own in a pattern. */
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/:[^/]+/g, '[^/]+')}$`);
 
-const PATTERNS = ROUTES.map(({ path, method }) => ({ pattern: patternOf(path), method }));
+const PATTERNS = ALL_ROUTES.map(({ path, method }) => ({ pattern: patternOf(path), method }));
 
 /** The methods that some route has for a path; none when there is no such path. */
 export const methodsAt = (path: string): readonly string[] => [

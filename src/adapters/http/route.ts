@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ScopeAction } from '../../application/access/scopes.ts';
 import type { ApplicationError } from '../../application/application-error.ts';
 import type { Principal, UseCases } from '../../application/use-cases.ts';
+import type { Dialect } from '../../domain/definition/workflow-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { Result } from '../../domain/kernel/result.ts';
 import type { ApiError } from './api-error.ts';
@@ -20,17 +21,21 @@ export const PUBLIC = 'public';
 /** `start` writes the response itself, and resolves when it has ended. */
 export type Reply =
   | Readonly<{ kind: 'json'; status: number; body: unknown }>
+  | Readonly<{ kind: 'text'; status: number; body: string }>
   | Readonly<{ kind: 'empty'; status: number }>
   | Readonly<{ kind: 'stream'; start: (response: ServerResponse) => Promise<void> }>;
 
 export const json = <T>(status: number, body: T): Reply => ({ kind: 'json', status, body });
 export const NO_CONTENT: Reply = { kind: 'empty', status: 204 };
+/** Done, and there is nothing to say: a length of 0 and no type. */
+export const NOTHING: Reply = { kind: 'empty', status: 200 };
+export const text = (body: string): Reply => ({ kind: 'text', status: 200, body });
 
 /** The schema of each answer by status; null for one without a body, a media type for a stream. */
 export type Replies = Readonly<Record<number, z.ZodType | null | 'text/event-stream'>>;
 
-/** `payload` and `control` are sizes; a definition may not name a key twice either. */
-export type BodyKind = 'payload' | 'control' | 'definition';
+/** `payload` and `control` are sizes; a definition may not name a key twice either; `text` is not JSON at all. */
+export type BodyKind = 'payload' | 'control' | 'definition' | 'text';
 
 /** What every handler may use. */
 export type CallContext = Readonly<{
@@ -62,7 +67,7 @@ export type Handled = Promise<Result<Reply, ApiError | ApplicationError>>;
 const noQuery = z.strictObject({});
 export type QuerySchema = z.ZodObject;
 
-type RouteSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType> = Readonly<{
+export type RouteSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType> = Readonly<{
   method: Method;
   path: Path;
   summary: string;
@@ -76,7 +81,7 @@ type RouteSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType> 
   replies: Replies;
 }>;
 
-type ProtectedSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType, C> = RouteSpec<Path, Q, B> &
+export type ProtectedSpec<Path extends string, Q extends QuerySchema, B extends z.ZodType, C> = RouteSpec<Path, Q, B> &
   Readonly<{
     scope: RequiredScope;
     /** Scopes that only the body tells. */
@@ -93,8 +98,10 @@ export type Route = Readonly<{
   /** Whole path, parameters as `:name`. */
   path: string;
   summary: string;
+  /** Whose rules it keeps: how query and body are read, what a refusal looks like, and where the namespace comes from. */
+  door: Dialect;
   scope: RequiredScope | typeof PUBLIC;
-  /** Lives under /v1/ns/:ns. */
+  /** Acts within one namespace: that of the path under /v1/ns/:ns, that of the credential under /api. */
   isNamespaced: boolean;
   query: QuerySchema;
   body: z.ZodType | undefined;
@@ -108,7 +115,11 @@ export type Route = Readonly<{
 
 const NAMESPACE_PATH = '/v1/ns/:ns';
 
-const base = <Path extends string, Q extends QuerySchema, B extends z.ZodType>(spec: RouteSpec<Path, Q, B>) => ({
+const base = <Path extends string, Q extends QuerySchema, B extends z.ZodType>(
+  spec: RouteSpec<Path, Q, B>,
+  door: Dialect = 'v1',
+) => ({
+  door,
   method: spec.method,
   summary: spec.summary,
   query: spec.query ?? noQuery,
@@ -135,6 +146,30 @@ export const namespaceRoute = <
   bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
   handle: spec.handle as unknown as Route['handle'],
 });
+
+const CONDUCTOR_PATH = '/api';
+
+/** A route under /api, within the namespace of the caller's credential: `path` is what follows. */
+export const conductorRoute = <
+  Path extends string,
+  Q extends QuerySchema = typeof noQuery,
+  B extends z.ZodType = z.ZodUndefined,
+>(
+  spec: Omit<ProtectedSpec<Path, Q, B, NamespaceCall<Path, z.output<Q>, z.output<B>>>, 'replies'>,
+): Route => ({
+  ...base({ ...spec, replies: {} }, 'conductor'),
+  path: `${CONDUCTOR_PATH}${spec.path}`,
+  scope: spec.scope,
+  isNamespaced: true,
+  bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
+  handle: spec.handle as unknown as Route['handle'],
+});
+
+/** A route under /api that needs no credentials. */
+export const openConductorRoute = <Path extends string, B extends z.ZodType = z.ZodUndefined>(
+  spec: Omit<RouteSpec<Path, typeof noQuery, B>, 'replies'> &
+    Readonly<{ handle: (call: PublicCall<Path, z.output<B>>) => Handled }>,
+): Route => ({ ...publicRoute({ ...spec, replies: {} }), path: `${CONDUCTOR_PATH}${spec.path}`, door: 'conductor' });
 
 /** A protected route outside any namespace. */
 export const platformRoute = <

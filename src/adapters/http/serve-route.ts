@@ -6,10 +6,11 @@ import { isJsonObject, type JsonValue } from '../../domain/kernel/json.ts';
 import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import { DEFINITION_JSON_LIMITS, STRICT_JSON_LIMITS } from '../../domain/kernel/strict-json.ts';
 import { type ApiError, NOT_FOUND } from './api-error.ts';
+import { isJsonContentType, isLenientJsonContentType } from './content-type.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpLimits } from './limits.ts';
-import { parseQuery } from './query.ts';
-import { type BodyRules, hasBody, type ReadBody, readJsonBody } from './read-body.ts';
+import { parseLenientQuery, parseQuery } from './query.ts';
+import { type BodyRules, hasBody, type ReadBody, readBody } from './read-body.ts';
 import { PUBLIC, type Reply, type Route, requiredScope } from './route.ts';
 import type { StreamSlots } from './stream-slots.ts';
 import { validate } from './validate.ts';
@@ -27,6 +28,9 @@ type Params = Readonly<Record<string, string>>;
 
 /** No name or id has a use for them, and PostgreSQL refuses U+0000 in text. */
 const CONTROL = /\p{Cc}/u;
+
+/** Where the local administrator of `rondo dev`, who may act in every namespace, acts at a door that names none. */
+export const LOCAL_NAMESPACE = 'default' as Namespace;
 
 /** Never acted upon: a public route has no principal, and no handler of one reads it. */
 const NOBODY: Principal = { id: 'nobody', scopes: [] };
@@ -62,12 +66,13 @@ export const serveRoute = async (
 
 /** For a route outside all namespaces there is none to check, and its handler is not given one by its type. */
 const namespaceOf = async (
-  { isNamespaced }: Route,
+  { isNamespaced, door }: Route,
   { namespaceExists }: Door,
   principal: Principal,
   params: Params,
 ): Promise<Result<Namespace, ApiError>> => {
   if (!isNamespaced) return ok('' as Namespace);
+  if (door === 'conductor') return ok(principal.namespace ?? LOCAL_NAMESPACE);
   const namespace = parseNamespace(params.ns ?? '');
   if (namespace === undefined) return err(NOT_FOUND);
   if (principal.namespace !== undefined) return principal.namespace === namespace ? ok(namespace) : err(NOT_FOUND);
@@ -83,8 +88,12 @@ const permitAll = ({ scopes }: Principal, required: readonly string[]): Result<n
   return err({ code: 'FORBIDDEN', message: `The scope ${missing} is missing.`, details: { missingScope: missing } });
 };
 
-const queryOf = ({ query }: Route, request: IncomingMessage): Result<Readonly<Record<string, unknown>>, ApiError> => {
-  const given = parseQuery(request.url ?? '', Object.keys(query.shape));
+const queryOf = (
+  { query, door }: Route,
+  request: IncomingMessage,
+): Result<Readonly<Record<string, unknown>>, ApiError> => {
+  const parse = door === 'v1' ? parseQuery : parseLenientQuery;
+  const given: Result<Readonly<Record<string, unknown>>, ApiError> = parse(request.url ?? '', Object.keys(query.shape));
   return given.ok ? validate(query, given.value, 'query') : given;
 };
 
@@ -111,15 +120,31 @@ const documentOf = async (
   limits: HttpLimits,
   request: IncomingMessage,
 ): Promise<Result<ReadBody, ApiError>> => {
-  if (hasBody(request)) return readJsonBody(request, rulesOf(route, limits));
+  const isText = route.bodyKind === 'text';
+  if (hasBody(request)) {
+    const read = await readBody(request, rulesOf(route, limits));
+    // Conductor's clients send null where they have nothing to send.
+    const isNothing = route.door === 'conductor' && route.bodyOptional && read.ok && read.value.value === null;
+    return isNothing ? ok({ value: {}, bytes: NO_BYTES }) : read;
+  }
+  if (isText) return ok({ value: '', bytes: NO_BYTES });
   if (route.bodyOptional) return ok({ value: {}, bytes: NO_BYTES });
   return err({ code: 'INVALID_JSON', message: 'A JSON body is required.', path: '' });
 };
 
-const rulesOf = ({ bodyKind }: Route, limits: HttpLimits): BodyRules => ({
-  bytesMax: bodyKind === 'control' ? limits.controlBytesMax : limits.payloadBytesMax,
+const acceptsAnything = (): boolean => true;
+
+const acceptedBy = ({ bodyKind, door }: Route): BodyRules['isAccepted'] => {
+  if (bodyKind === 'text') return acceptsAnything;
+  return door === 'v1' ? isJsonContentType : isLenientJsonContentType;
+};
+
+const rulesOf = (route: Route, limits: HttpLimits): BodyRules => ({
+  isAccepted: acceptedBy(route),
+  isText: route.bodyKind === 'text',
+  bytesMax: route.bodyKind === 'control' ? limits.controlBytesMax : limits.payloadBytesMax,
   idleTimeoutMs: limits.bodyIdleTimeoutMs,
-  json: bodyKind === 'definition' ? DEFINITION_JSON_LIMITS : STRICT_JSON_LIMITS,
+  json: route.bodyKind === 'definition' && route.door === 'v1' ? DEFINITION_JSON_LIMITS : STRICT_JSON_LIMITS,
 });
 
 /** The namespace comes from the path alone; a body may repeat it, and must then agree. */

@@ -55,6 +55,7 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     hash,
     dialect: workflow.dialect,
     definition: workflow,
+    taskDefinitions,
     root,
     nodes,
     outputParameters,

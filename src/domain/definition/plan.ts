@@ -3,7 +3,7 @@ import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { Listeners } from './compile-listeners.ts';
 import type { EnforcedSchemas } from './schemas.ts';
-import type { TaskPolicy } from './task-definition.ts';
+import type { TaskDefinition, TaskPolicy } from './task-definition.ts';
 import type {
   Dialect,
   OperatorType,
@@ -165,6 +165,8 @@ export type Plan = Readonly<{
   hash: string;
   dialect: Dialect;
   definition: WorkflowDefinition;
+  /** Those that it names, as they were when they were frozen with it. */
+  taskDefinitions: Readonly<Record<string, TaskDefinition>>;
   root: Sequence;
   /** Every node, at any depth, by ref. */
   nodes: ReadonlyMap<string, PlanNode>;

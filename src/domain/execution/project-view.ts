@@ -62,6 +62,7 @@ const draftOf = (executionId: ExecutionId, event: ExecutionStarted): Draft => ({
   ...(event.correlationId === undefined ? {} : { correlationId: event.correlationId }),
   ...(event.parent === undefined ? {} : { parent: event.parent }),
   ...(event.copyOf === undefined ? {} : { copyOf: event.copyOf }),
+  ...(event.taskToDomain === undefined ? {} : { taskToDomain: event.taskToDomain }),
 });
 
 const add = (draft: Draft, task: Mutable<TaskView>, stays: boolean): void => {
@@ -143,6 +144,7 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
       return;
     case 'ExecutionRetried':
       if (event.parent !== undefined) draft.parent = event.parent;
+      draft.lastRetriedAt = event.at;
       return reopenExecution(draft);
     case 'ExecutionRerun':
       return rerunExecution(draft, event);

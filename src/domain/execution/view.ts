@@ -52,6 +52,9 @@ export type ExecutionView = Readonly<{
   correlationId?: string;
   parent?: ParentLink;
   copyOf?: ExecutionId;
+  taskToDomain?: Readonly<Record<string, string>>;
+  /** When it was last taken up again after it had ended. */
+  lastRetriedAt?: Instant;
   startedAt: Instant;
   endedAt?: Instant;
   reason?: string;

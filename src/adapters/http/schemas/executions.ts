@@ -153,6 +153,8 @@ export const executionState = z.strictObject({
   awaitingAdmission: z.literal(true).optional(),
   /** The run that this one repeats. */
   copyOf: uuidText.optional(),
+  taskToDomain: z.record(z.string(), z.string()).optional(),
+  lastRetriedAt: instantText.optional(),
   tasks: z.array(task),
 });
 export type ExecutionStateBody = z.output<typeof executionState>;

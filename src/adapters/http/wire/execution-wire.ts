@@ -62,14 +62,14 @@ const leaseOf = (live: OpenTaskRow): Partial<TaskBody> => ({
 
 /** A run in wire names; `live` are its open rows, none for a state of the past. */
 export const stateOf = (view: ExecutionView, live: readonly OpenTaskRow[] = []): ExecutionStateBody => {
-  const { executionId, parent, startedAt, endedAt, tasks, ...plain } = view;
+  const { executionId, parent, startedAt, endedAt, lastRetriedAt, tasks, ...plain } = view;
   const liveById = new Map(live.map((row) => [row.taskId, row]));
   return {
     ...plain,
     workflowId: executionId,
     ...(parent !== undefined && { parent: parentOf(parent) }),
     startedAt: isoText(startedAt),
-    ...isoFields(view, ['endedAt']),
+    ...isoFields(view, ['endedAt', 'lastRetriedAt']),
     tasks: tasks.map((task) => taskOf(task, liveById.get(task.taskId))),
   };
 };

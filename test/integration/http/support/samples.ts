@@ -1,4 +1,5 @@
 import type { ExecutionDetail } from '../../../../src/application/use-cases.ts';
+import { compilePlan } from '../../../../src/domain/definition/compile-plan.ts';
 import { parseWorkflowDefinition } from '../../../../src/domain/definition/parse-definition.ts';
 import { parseTaskDefinition } from '../../../../src/domain/definition/parse-task-definition.ts';
 import type { TaskDefinition } from '../../../../src/domain/definition/task-definition.ts';
@@ -44,6 +45,7 @@ export const WORKFLOW_DOCUMENT = {
 export const TASK_DOCUMENT = { name: 'bill', retryCount: 2, retryDelaySeconds: 3, heartbeatTimeout: 20 };
 
 export const WORKFLOW: WorkflowDefinition = unwrap(parseWorkflowDefinition(WORKFLOW_DOCUMENT, 'v1'));
+export const PLAN = unwrap(compilePlan({ workflow: WORKFLOW, taskDefinitions: {} }, 'abc'));
 export const TASK_DEFINITION: TaskDefinition = unwrap(parseTaskDefinition(TASK_DOCUMENT, 'v1'));
 
 export const SUMMARY: ExecutionSummary = {
@@ -107,6 +109,7 @@ export const DETAIL: ExecutionDetail = {
   view: VIEW,
   live: [LIVE],
   waitingFor: [{ ref: 'bill', iteration: 0, taskId: TASK, gate: 'LEASED', why: 'leased by w1' }],
+  plan: PLAN,
 };
 
 export const LEASED: LeasedTask = {
