@@ -10,6 +10,8 @@ export type LoopOptions = Readonly<{
   nextInMs?: () => Promise<number | undefined>;
   /** Wakes it early. */
   wakes?: Observable<void>;
+  /** After the last batch: what it began and did not wait for comes to its end. */
+  onStop?: () => Promise<void>;
   onError: (name: string, error: unknown) => void;
 }>;
 
@@ -52,6 +54,7 @@ export class Loop {
     this.stopped = true;
     this.stopping.next();
     await this.done;
+    await this.options.onStop?.();
   }
 
   private async run(): Promise<void> {

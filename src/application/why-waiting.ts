@@ -3,6 +3,7 @@ import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import type { Instant } from '../domain/kernel/brand.ts';
 import { isJsonObject } from '../domain/kernel/json.ts';
 import { formatInstant } from '../domain/kernel/time.ts';
+import { ASYNC_COMPLETE } from '../domain/tasks/system.ts';
 import type { OpenTaskRow } from '../ports/engine-store.ts';
 import type { ExecutionRow } from '../ports/execution-index.ts';
 import type { TaskGates } from '../ports/limits.ts';
@@ -71,7 +72,7 @@ const whyOpen = (row: OpenTaskRow, task: TaskView | undefined, around: Surroundi
   if (row.hasOutcome) return { gate: 'EVALUATION', why: 'It has been reported and waits for the next evaluation.' };
   if (row.family === 'waiting') return whyWaits(row, task);
   if (row.leased) return { gate: 'LEASED', why: `Worker ${row.workerId ?? '?'} holds it${leaseEnd(row)}.` };
-  if (row.visibleAt > around.now) return whyLater(row);
+  if (row.visibleAt > around.now) return row.startedAt === undefined ? whyLater(row) : whyPutOff(row, task);
   return heldBack(row, task, around) ?? whyQueued(row, around);
 };
 
@@ -112,6 +113,12 @@ const whyLater = ({ attempt, visibleAt }: OpenTaskRow): Why =>
         why: `It failed and is tried again, attempt ${attempt}, at ${formatInstant(visibleAt)}.`,
       }
     : { gate: 'START_DELAY', why: `Its start is delayed until ${formatInstant(visibleAt)}.` };
+
+/** Somebody held it and gave it back for a time, or until others end it. */
+const whyPutOff = (row: OpenTaskRow, task: TaskView | undefined): Why =>
+  task !== undefined && isJsonObject(task.input) && task.input[ASYNC_COMPLETE] === true
+    ? { gate: 'SIGNAL', why: `Its call was made, and it waits for somebody to complete ${row.taskId}.` }
+    : { gate: 'TIMER', why: `It goes on at ${formatInstant(row.visibleAt)}.` };
 
 /** The most restrictive limit speaks: what only somebody else can end before what the clock ends. The others follow. */
 const heldBack = (row: OpenTaskRow, task: TaskView | undefined, { gates }: Surroundings): Why | undefined => {

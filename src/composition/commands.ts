@@ -54,6 +54,8 @@ export const dev = async (): Promise<void> => {
       host: LOOPBACK,
       access: { mode: 'local-administrator' },
       seedNamespace: 'default',
+      // Whoever may start runs here sits at this machine, and tries things on it.
+      networks: 'loopback',
     });
     await untilStopped(server, log);
   } finally {
@@ -72,6 +74,7 @@ export const serve = async (): Promise<void> => {
     host: config.host ?? '0.0.0.0',
     access: { mode: 'credentials' },
     seedNamespace: undefined,
+    networks: 'public',
   });
   await untilStopped(server, log);
 };

@@ -28,6 +28,14 @@ const roles = z
   .pipe(z.array(z.enum(ROLES)).min(1))
   .default([...ROLES]);
 
+const HOST = /^(\*\.)?([a-z0-9_-]+\.)*[a-z0-9_-]+(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/;
+
+const hosts = z
+  .string()
+  .transform((text) => text.split(',').map((host) => host.trim().toLowerCase()))
+  .pipe(z.array(z.string().regex(HOST, 'must be host names such as api.example.com, *.example.com or host:8443')))
+  .default([]);
+
 /** Every variable that Rondo reads; docs/operations.md describes them and test/unit/docs/operations.test.ts keeps it so. */
 export const environmentSchema = z.object({
   PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
@@ -43,6 +51,12 @@ export const environmentSchema = z.object({
   RONDO_FOLD_CACHE_MB: integer(1, 65_536, 256).describe('memory for folded runs, in MB'),
   RONDO_NOTIFY: boolean(true).describe('hint other processes through NOTIFY; all works without, a little later'),
   RONDO_SANDBOX_THREADS: integer(1, 64, 2).describe('threads for scripts and jq'),
+  RONDO_CALLS_MAX: integer(1, 1_000, 64).describe('calls to the outside that this process makes at a time'),
+  RONDO_OUTBOUND_NETWORKS: z
+    .enum(['public', 'loopback', 'private'])
+    .optional()
+    .describe('where calls may go: the internet alone, this machine too, or private networks too'),
+  RONDO_OUTBOUND_HOSTS: hosts.describe('hosts that may be called, comma-separated; empty: all that the networks allow'),
   RONDO_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -60,6 +74,10 @@ export type Config = Readonly<{
   foldCacheBytesMax: number;
   notify: boolean;
   sandboxThreads: number;
+  callsMax: number;
+  /** Undefined: what the command says. */
+  outboundNetworks: 'public' | 'loopback' | 'private' | undefined;
+  outboundHosts: readonly string[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   allowUnsafeDurability: boolean;
 }>;
@@ -86,6 +104,9 @@ export const readConfig = (
     foldCacheBytesMax: values.RONDO_FOLD_CACHE_MB * MEGABYTE,
     notify: values.RONDO_NOTIFY,
     sandboxThreads: values.RONDO_SANDBOX_THREADS,
+    callsMax: values.RONDO_CALLS_MAX,
+    outboundNetworks: values.RONDO_OUTBOUND_NETWORKS,
+    outboundHosts: values.RONDO_OUTBOUND_HOSTS,
     logLevel: values.RONDO_LOG_LEVEL,
     allowUnsafeDurability: values.RONDO_ALLOW_UNSAFE_DURABILITY,
   });

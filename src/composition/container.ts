@@ -45,12 +45,16 @@ import type { EngineStore } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
+import type { OutboundHttp } from '../ports/outbound-http.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { WorkerPollStore } from '../ports/worker-polls.ts';
 import type { Log } from './log.ts';
 import { TOKENS } from './tokens.ts';
+
+/** The doors to the outside, how many calls may be under way through them, and how long a stop waits for these. */
+export type Outbound = Readonly<{ http: OutboundHttp; slots: number; drainMs: number }>;
 
 /** The adapters that a composition is built on; each is required, so a missing one does not compile. */
 export type Foundations = Readonly<{
@@ -67,6 +71,7 @@ export type Foundations = Readonly<{
   wake: WakeSignal;
   steering: SteeringSandbox;
   sandbox: TaskSandbox;
+  outbound: Outbound;
   /** Of this database: what its callbacks are sealed with. */
   callbackKey: string;
   foldCacheBytesMax: number;
@@ -147,7 +152,21 @@ export const compose = (foundations: Foundations): DependencyContainer => {
 };
 
 const registerFoundations = (container: DependencyContainer, given: Foundations): void => {
-  const { log, clock, engine, index, definitions, access, semaphores, tags, health, wake, steering, sandbox } = given;
+  const {
+    log,
+    clock,
+    engine,
+    index,
+    definitions,
+    access,
+    semaphores,
+    tags,
+    health,
+    wake,
+    steering,
+    sandbox,
+    outbound,
+  } = given;
   container.register(TOKENS.log, { useValue: log });
   container.register(TOKENS.clock, { useValue: clock });
   container.register(TOKENS.engine, { useValue: engine });
@@ -161,6 +180,7 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.wake, { useValue: wake });
   container.register(TOKENS.steering, { useValue: steering });
   container.register(TOKENS.sandbox, { useValue: sandbox });
+  container.register(TOKENS.outbound, { useValue: outbound });
 };
 
 const evaluator = (c: DependencyContainer): Evaluator => {

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
-import { Subject } from 'rxjs';
+import { merge, Subject } from 'rxjs';
 import type { DependencyContainer } from 'tsyringe';
 import { AdmitExecutions } from '../application/admit-executions.ts';
+import { RunCalls } from '../application/calls/run-calls.ts';
 import { POLL_NOTED_EVERY_MS } from '../application/domain-polls.ts';
 import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
 import { Loop } from '../application/loop.ts';
@@ -14,7 +15,7 @@ import { WakePolls } from '../application/wake-polls.ts';
 import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
 import { WORKER_POLLS_KEPT_MS } from '../application/worker-registry.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
-import { SYSTEM_TOPIC } from '../ports/wake-signal.ts';
+import { CALLS_TOPIC, SYSTEM_TOPIC } from '../ports/wake-signal.ts';
 import type { Role } from './config.ts';
 import { messageHandlers } from './message-handlers.ts';
 import { TOKENS } from './tokens.ts';
@@ -26,6 +27,7 @@ const IDLE_MS = {
   relay: 1_000,
   deadlines: 1_000,
   systemTasks: 1_000,
+  calls: 1_000,
   admissions: 1_000,
   wakePolls: 500,
   workerPolls: 5_000,
@@ -128,6 +130,7 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
       wakes: wake.on('timers'),
     }),
     systemTasksLoop(c),
+    callsLoop(c),
     sweepLoop(c),
     pruneCachesLoop(c),
     new Loop({
@@ -150,6 +153,9 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
   ];
 };
 
+/** What the server calls itself where it holds a lease. */
+const SERVER_WORKER = `rondo@${hostname()}/${process.pid}`;
+
 /** What runs the tasks that no worker is needed for, over the store it is given. */
 export const createSystemTasks = (c: DependencyContainer, engine: EngineStore): RunSystemTasks =>
   new RunSystemTasks({
@@ -165,7 +171,7 @@ export const createSystemTasks = (c: DependencyContainer, engine: EngineStore): 
     }),
     ids: c.resolve(TOKENS.ids),
     clock: c.resolve(TOKENS.clock),
-    workerId: `rondo@${hostname()}/${process.pid}`,
+    workerId: SERVER_WORKER,
   });
 
 const systemTasksLoop = (c: DependencyContainer): Loop => {
@@ -175,6 +181,33 @@ const systemTasksLoop = (c: DependencyContainer): Loop => {
     runOnce: () => runner.runOnce(),
     idleMs: IDLE_MS.systemTasks,
     wakes: c.resolve(TOKENS.wake).on(SYSTEM_TOPIC),
+    onError: onError(c),
+  });
+};
+
+const callsLoop = (c: DependencyContainer): Loop => {
+  const log = c.resolve(TOKENS.log);
+  const { http, slots, drainMs } = c.resolve(TOKENS.outbound);
+  const calls = new RunCalls({
+    engine: c.resolve(TOKENS.engine),
+    reports: c.resolve(TOKENS.reports),
+    release: c.resolve(TOKENS.release),
+    held: c.resolve(TOKENS.heldLeases),
+    delayed: c.resolve(TOKENS.delayed),
+    http,
+    slots,
+    drainMs,
+    ids: c.resolve(TOKENS.ids),
+    clock: c.resolve(TOKENS.clock),
+    workerId: SERVER_WORKER,
+    onError: ({ taskId }, error) => log.error({ taskId, err: error }, 'a call could not be settled and is made again'),
+  });
+  return new Loop({
+    name: 'calls',
+    runOnce: () => calls.runOnce(),
+    idleMs: IDLE_MS.calls,
+    wakes: merge(c.resolve(TOKENS.wake).on(CALLS_TOPIC), calls.freed),
+    onStop: () => calls.drain(),
     onError: onError(c),
   });
 };

@@ -3,6 +3,8 @@ import type { AccessPolicy } from '../adapters/http/access-policy.ts';
 import { createHttpApp } from '../adapters/http/app.ts';
 import { HTTP_LIMITS } from '../adapters/http/limits.ts';
 import { type HttpServer, startHttpServer } from '../adapters/http/server.ts';
+import type { ReachableNetworks } from '../adapters/outbound/address-guard.ts';
+import { createGuardedHttp } from '../adapters/outbound/guarded-http.ts';
 import { assertDurable } from '../adapters/postgres/health.ts';
 import { ensurePartitions, migrate } from '../adapters/postgres/migrate.ts';
 import { createPostgresStores } from '../adapters/postgres/stores.ts';
@@ -16,6 +18,9 @@ import type { Log } from './log.ts';
 import { createLoops } from './roles.ts';
 import { TOKENS } from './tokens.ts';
 import { VERSION } from './version.ts';
+
+/** How long a stop waits for calls to the outside that are under way. */
+const CALL_DRAIN_MS = 5_000;
 
 export type RunningServer = Readonly<{
   /** Undefined where this process has no api role. */
@@ -31,6 +36,8 @@ export type ServerOptions = Readonly<{
   log: Log;
   /** Namespace to make when it is missing; `rondo dev` has one from the start. */
   seedNamespace: string | undefined;
+  /** Where calls may go unless the configuration says otherwise. */
+  networks: ReachableNetworks;
 }>;
 
 /** Brings the schema up to date, builds everything over the database and starts the roles of this process. */
@@ -46,6 +53,10 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   });
   const wake = await createWakeHints({ url: databaseUrl, notify: config.notify, log: (message) => log.warn(message) });
   const sandbox = createTaskSandbox({ workersMax: config.sandboxThreads });
+  const http = createGuardedHttp({
+    networks: config.outboundNetworks ?? options.networks,
+    hosts: config.outboundHosts,
+  });
   const container = compose({
     ...stores,
     log,
@@ -53,6 +64,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     wake,
     steering: await createSteeringSandbox(),
     sandbox,
+    outbound: { http, slots: config.callsMax, drainMs: CALL_DRAIN_MS },
     callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: config.foldCacheBytesMax,
     stepsOnReport: config.roles.has('decider'),
@@ -60,19 +72,20 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   if (options.seedNamespace !== undefined) await stores.access.createNamespace(options.seedNamespace as never);
   const loops = createLoops(container, config.roles, () => ensurePartitions({ url: databaseUrl }));
   for (const loop of loops) loop.start();
-  const http = config.roles.has('api') ? await startHttp(options, container.resolve(TOKENS.useCases)) : undefined;
+  const server = config.roles.has('api') ? await startHttp(options, container.resolve(TOKENS.useCases)) : undefined;
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     // Polls are answered and leases given back first; then the loops end their batch; then the connections go.
-    await http?.stop();
+    await server?.stop();
     await Promise.all(loops.map((loop) => loop.stop()));
     container.resolve(TOKENS.delayed).close();
     await sandbox.close();
+    await http.close();
     await wake.close();
     await stores.close();
   };
   return {
-    url: http?.url,
+    url: server?.url,
     stop: () => {
       stopped ??= stop();
       return stopped;

@@ -35,7 +35,10 @@ import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
+
 import type { WorkerPollStore } from '../ports/worker-polls.ts';
+import type { Outbound } from './container.ts';
+
 import type { Log } from './log.ts';
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);
@@ -56,6 +59,7 @@ export const TOKENS = {
   wake: token<WakeSignal>('wake'),
   steering: token<SteeringSandbox>('steering'),
   sandbox: token<TaskSandbox>('sandbox'),
+  outbound: token<Outbound>('outbound'),
   evaluateScript: token<EvaluateScript>('evaluateScript'),
   schemas: token<SchemaValidator>('schemas'),
   foldCache: token<FoldCache>('foldCache'),

@@ -1,3 +1,4 @@
+import { isCallType } from '../domain/definition/task-types.ts';
 import { keyOf } from '../domain/execution/task-key.ts';
 import { addMs, type ExecutionId, type Instant, type TaskId } from '../domain/kernel/brand.ts';
 import type { LeasedTask, TaskReport } from '../ports/engine-store.ts';
@@ -27,13 +28,19 @@ export class MockedWork {
     this.book = book;
   }
 
-  /** Of leased system tasks, those that nobody mocks: they run for real. */
+  /** Of leased system tasks, those that nobody mocks: they run for real, but for calls, which lead nowhere. */
   intercept(simulated: () => SimulatedEngine, tasks: readonly LeasedTask[]): readonly LeasedTask[] {
     return tasks.filter((task) => {
-      const answer = this.book.answer(mockedTask('', task));
+      const answer = this.book.answer(mockedTask('', task)) ?? this.unanswered(task);
       if (answer !== undefined) this.plan(answer, () => report(simulated(), task, answer));
       return answer === undefined;
     });
+  }
+
+  private unanswered(task: LeasedTask): MockOutcome | undefined {
+    if (!isCallType(task.taskType)) return undefined;
+    this.unmocked.add(task.taskName);
+    return {};
   }
 
   /** Takes what is there to take and settles what is over. Returns how much that was. */

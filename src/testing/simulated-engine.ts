@@ -5,12 +5,14 @@ import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
 import { RelayOutbox } from '../application/relay-outbox.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
-import { compose } from '../composition/container.ts';
+import { compose, type Outbound } from '../composition/container.ts';
 import { createLog } from '../composition/log.ts';
 import { messageHandlers } from '../composition/message-handlers.ts';
 import { createSystemTasks } from '../composition/roles.ts';
 import { TOKENS } from '../composition/tokens.ts';
+import { CALLS_QUEUE } from '../domain/execution/queues.ts';
 import type { Namespace } from '../domain/kernel/brand.ts';
+import { err } from '../domain/kernel/result.ts';
 import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
 import type { EngineStore, LeasedTask } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
@@ -23,6 +25,17 @@ const FOLD_CACHE_BYTES = 64 * 1_048_576;
 /** Shared by all simulations of a process: both are expensive to start and keep nothing of what they ran. */
 const steering = createSteeringSandbox();
 const sandbox = createTaskSandbox({ workersMax: 1 });
+
+/** A simulation calls nobody: what it has no mock for completes with nothing. */
+const NO_CALLS: Outbound = {
+  slots: 1,
+  drainMs: 0,
+  http: { send: async () => err({ code: 'URL_NOT_ALLOWED', message: 'A simulation makes no calls.' }) },
+};
+
+/** Calls taken up at a time, and for how long: as long as any mock may take. */
+const CALLS_MAX = 1_000;
+const CALL_LEASE_MS = 400 * 24 * 3_600_000;
 
 /** The whole engine over stores in memory, on virtual time; nothing runs but what is asked to. */
 export type SimulatedEngine = Readonly<{
@@ -53,6 +66,7 @@ export const openSimulatedEngine = async (
     ...stores,
     steering: await steering,
     sandbox,
+    outbound: NO_CALLS,
     log: createLog('silent'),
     clock,
     callbackKey: 'simulation',
@@ -72,11 +86,20 @@ export const openSimulatedEngine = async (
     leaseTasks: async (request) => intercept(await engine.leaseTasks(request)),
   };
   const system = createSystemTasks(container, filtered);
+  const ids = container.resolve(TOKENS.ids);
+  const takeCalls = async (): Promise<number> => {
+    const tokens = Array.from({ length: CALLS_MAX }, () => ids.leaseToken());
+    const request = { queues: [CALLS_QUEUE], workerId: 'simulation', count: CALLS_MAX, leaseMs: CALL_LEASE_MS, tokens };
+    const tasks = await engine.leaseTasks({ namespace: undefined, ...request });
+    intercept(tasks);
+    return tasks.length;
+  };
   const steps = [
     () => evaluator.runOnce(),
     () => timers.runOnce(),
     () => leases.runOnce(),
     () => system.runOnce(),
+    takeCalls,
     () => relay.runOnce(),
   ];
   return {

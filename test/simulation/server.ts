@@ -17,6 +17,7 @@ import type { Ids } from '../../src/ports/ids.ts';
 import type { TaskSandbox } from '../../src/ports/script-sandbox.ts';
 import type { WakeSignal } from '../../src/ports/wake-signal.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
+import { noCalls } from '../support/outbound.ts';
 import { evaluateScript } from '../support/scripts.ts';
 import type { Plant } from './plants.ts';
 import { createProcess, type Process } from './scheduler.ts';
@@ -113,7 +114,7 @@ const replaceChance = (container: DependencyContainer, options: ServerOptions): 
 };
 
 /** Not driven by hand: these are no concern of the simulated database. */
-const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits', 'worker-polls']);
+const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits', 'worker-polls', 'calls']);
 
 export const bootServer = (options: ServerOptions): Server => {
   const process = createProcess(options.name);
@@ -138,6 +139,7 @@ export const bootServer = (options: ServerOptions): Server => {
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,
+      outbound: noCalls,
       foldCacheBytesMax: options.foldCacheBytes,
       stepsOnReport: options.stepsOnReport,
       callbackKey: CALLBACK_KEY,

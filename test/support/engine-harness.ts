@@ -5,11 +5,12 @@ import { createSteeringSandbox } from '../../src/adapters/sandbox/steering-sandb
 import { createTaskSandbox } from '../../src/adapters/sandbox/task-sandbox.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
 import { callbackKeyOf } from '../../src/composition/callback-key.ts';
-import { compose } from '../../src/composition/container.ts';
+import { compose, type Outbound } from '../../src/composition/container.ts';
 import { createLog } from '../../src/composition/log.ts';
 import { createLoops } from '../../src/composition/roles.ts';
 import { TOKENS } from '../../src/composition/tokens.ts';
 import type { Namespace } from '../../src/domain/kernel/brand.ts';
+import { noCalls } from './outbound.ts';
 
 export const NAMESPACE = 'default' as Namespace;
 
@@ -17,7 +18,13 @@ export type EngineHarness = Readonly<{ useCases: UseCases; stop(): Promise<void>
 
 /** A whole engine in this process over the given database, without HTTP: what embedding and benchmarks use. */
 export const startEngine = async (
-  options: Readonly<{ url: string; allowUnsafeDurability: boolean; poolMax?: number; notify?: boolean }>,
+  options: Readonly<{
+    url: string;
+    allowUnsafeDurability: boolean;
+    poolMax?: number;
+    notify?: boolean;
+    outbound?: Outbound;
+  }>,
 ): Promise<EngineHarness> => {
   const { url, allowUnsafeDurability, poolMax = 12, notify = false } = options;
   const log = createLog('error');
@@ -30,6 +37,7 @@ export const startEngine = async (
     ...stores,
     wake,
     sandbox,
+    outbound: options.outbound ?? noCalls,
     steering,
     log,
     clock: systemClock,

@@ -15,6 +15,7 @@ import type { StartWorkflow } from '../../src/application/start-workflow.ts';
 import type { UseCases } from '../../src/application/use-cases.ts';
 import { callbackKeyOf } from '../../src/composition/callback-key.ts';
 import { ROLES } from '../../src/composition/config.ts';
+import type { Outbound } from '../../src/composition/container.ts';
 import { compose } from '../../src/composition/container.ts';
 import { messageHandlers } from '../../src/composition/message-handlers.ts';
 import { createLoops } from '../../src/composition/roles.ts';
@@ -25,6 +26,7 @@ import type { DefinitionStore } from '../../src/ports/definition-store.ts';
 import type { EngineStore } from '../../src/ports/engine-store.ts';
 import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { WakeSignal } from '../../src/ports/wake-signal.ts';
+import { noCalls } from './outbound.ts';
 import { allowUnsafeDurability, createTestDatabase } from './postgres.ts';
 
 export const NAMESPACE = 'default' as Namespace;
@@ -44,6 +46,7 @@ export type ServerOptions = Readonly<{
   /** The same for what is only read. */
   reads?: (index: ExecutionIndex) => ExecutionIndex;
   evaluateScript?: (real: EvaluateScript) => EvaluateScript;
+  outbound?: Outbound;
   foldCacheBytesMax?: number;
   /** Off: every report takes the longer road, through the decide queue. */
   stepsOnReport?: boolean;
@@ -109,6 +112,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     wake: signal.wake,
     steering: await steeringFor(options),
     sandbox,
+    outbound: options.outbound ?? noCalls,
     log: captureLog(problems),
     clock: systemClock,
     callbackKey: await callbackKeyOf(stores.access),

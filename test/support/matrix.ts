@@ -78,6 +78,7 @@ export const SUBJECTS: Readonly<Record<TaskType, Subject>> = {
   GET_WORKFLOW: attempted('GET_WORKFLOW', {}, { id: 'other' }),
   TERMINATE_WORKFLOW: attempted('TERMINATE_WORKFLOW', {}, { workflowId: 'other' }),
   UPDATE_TASK: attempted('UPDATE_TASK', {}, { workflowId: 'other', taskRefName: 'its', taskStatus: 'COMPLETED' }),
+  HTTP: attempted('HTTP', {}, { uri: 'https://api.example.com/' }),
   WAIT: attempted('WAIT'),
   YIELD: attempted('YIELD'),
   HUMAN: attempted('HUMAN'),

@@ -9,6 +9,7 @@ import type { JsonObject, JsonValue } from '../../src/domain/kernel/json.ts';
 import { err, ok, type Result } from '../../src/domain/kernel/result.ts';
 import type { LeasedTask } from '../../src/ports/engine-store.ts';
 import { createFakeClock } from './fake-clock.ts';
+import { noCalls } from './outbound.ts';
 import { evaluateScript } from './scripts.ts';
 
 const STOPPED = err({ code: 'SANDBOX_UNAVAILABLE', message: 'no system task runs here' } as const);
@@ -28,6 +29,7 @@ export const memoryEngine = (namespace: Namespace = 'default' as Namespace) => {
     log: pino({ level: 'silent' }),
     steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
     sandbox: { runScript: async () => STOPPED, runJq: async () => STOPPED, close: async () => undefined },
+    outbound: noCalls,
     foldCacheBytesMax: 1_000_000,
     stepsOnReport: true,
     callbackKey: 'key',

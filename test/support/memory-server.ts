@@ -5,12 +5,14 @@ import { createSteeringSandbox } from '../../src/adapters/sandbox/steering-sandb
 import { createTaskSandbox } from '../../src/adapters/sandbox/task-sandbox.ts';
 import type { Loop } from '../../src/application/loop.ts';
 import { ROLES } from '../../src/composition/config.ts';
+import type { Outbound } from '../../src/composition/container.ts';
 import { compose } from '../../src/composition/container.ts';
 import { messageHandlers } from '../../src/composition/message-handlers.ts';
 import { createLoops } from '../../src/composition/roles.ts';
 import { TOKENS } from '../../src/composition/tokens.ts';
 import type { TestServer } from './engine.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { noCalls } from './outbound.ts';
 
 const ROUNDS_MAX = 2_000;
 const FOLD_CACHE_BYTES = 64 * 1_048_576;
@@ -27,7 +29,10 @@ export type MemoryServer = TestServer &
 
 const steering = createSteeringSandbox();
 
-export const openMemoryServer = (): Promise<MemoryServer> => openOver(createFakeClock());
+export type MemoryServerOptions = Readonly<{ outbound?: Outbound }>;
+
+export const openMemoryServer = (options: MemoryServerOptions = {}): Promise<MemoryServer> =>
+  openOver(createFakeClock(), options);
 
 /** The same on the clock of this machine, for tests whose clients keep time themselves: start its loops. */
 export const openRunningMemoryServer = async (): Promise<Omit<MemoryServer, 'clock' | 'later'>> => {
@@ -37,7 +42,7 @@ export const openRunningMemoryServer = async (): Promise<Omit<MemoryServer, 'clo
   return server;
 };
 
-const openOver = async (clock: FakeClock): Promise<MemoryServer> => {
+const openOver = async (clock: FakeClock, options: MemoryServerOptions = {}): Promise<MemoryServer> => {
   const stores = createMemoryStores({ clock });
   const problems: string[] = [];
   const sandbox = createTaskSandbox({ workersMax: 1 });
@@ -45,6 +50,7 @@ const openOver = async (clock: FakeClock): Promise<MemoryServer> => {
     ...stores,
     clock,
     sandbox,
+    outbound: options.outbound ?? noCalls,
     stepsOnReport: true,
     callbackKey: 'a key for tests, thirty-two characters',
     steering: await steering,

@@ -1,3 +1,4 @@
+import type { CompiledTemplate } from '../expression/parse-template.ts';
 import { childPath } from '../kernel/value-path.ts';
 import { type Compilation, type Draft, isBlank, report, taskDefinitionOf } from './compilation.ts';
 import { compileDynamicFork, compileExclusiveJoin, compileFork, compileJoin } from './compile-fork.ts';
@@ -8,20 +9,37 @@ import { subWorkflowParts } from './sub-workflow-parts.ts';
 import { policyOf } from './task-policy.ts';
 import { executedTypeOf } from './task-types.ts';
 import { compiledOrProblems } from './templates.ts';
-import type { PublishingTaskType, SystemTaskType, TaskType, WaitingTaskType } from './workflow-definition.ts';
+import type {
+  CallTaskType,
+  PublishingTaskType,
+  SystemTaskType,
+  TaskType,
+  WaitingTaskType,
+} from './workflow-definition.ts';
 
 type Compile = (draft: Draft, compilation: Compilation) => PlanNode | undefined;
 
 const policyAt = (draft: Draft, compilation: Compilation) =>
   policyOf(draft.definition, taskDefinitionOf(draft.definition, compilation), compilation.dialect);
 
-const compileWorker: Compile = (draft, compilation) => {
+const inputTemplateAt = (draft: Draft, compilation: Compilation): CompiledTemplate | undefined => {
   const template = taskDefinitionOf(draft.definition, compilation)?.inputTemplate ?? {};
   const path = childPath(childPath(draft.path, 'taskDefinition'), 'inputTemplate');
-  const inputTemplate =
-    Object.keys(template).length === 0 ? undefined : compiledOrProblems(template, path, compilation.problems);
+  return Object.keys(template).length === 0 ? undefined : compiledOrProblems(template, path, compilation.problems);
+};
+
+const compileWorker: Compile = (draft, compilation) => {
+  const inputTemplate = inputTemplateAt(draft, compilation);
   return { ...draft.base, type: 'SIMPLE', policy: policyAt(draft, compilation), inputTemplate };
 };
+
+const compileCall =
+  (type: CallTaskType): Compile =>
+  (draft, compilation) => {
+    const inputTemplate = inputTemplateAt(draft, compilation);
+    const given = inputTemplate === undefined ? {} : { inputTemplate };
+    return { ...draft.base, type, policy: policyAt(draft, compilation), ...given };
+  };
 
 const compileDynamic: Compile = (draft, compilation) => {
   const { dynamicTaskNameParam } = draft.definition;
@@ -38,7 +56,9 @@ const compileSubWorkflow: Compile = (draft, compilation) => {
 };
 
 const compileTask =
-  (type: SystemTaskType | Exclude<WaitingTaskType, PublishingTaskType | 'SUB_WORKFLOW'>): Compile =>
+  (
+    type: Exclude<SystemTaskType, CallTaskType> | Exclude<WaitingTaskType, PublishingTaskType | 'SUB_WORKFLOW'>,
+  ): Compile =>
   (draft, compilation) =>
     ({ ...draft.base, type, policy: policyAt(draft, compilation) }) as PlanNode;
 
@@ -66,6 +86,7 @@ const COMPILERS: Readonly<Record<TaskType | 'UNSUPPORTED', Compile>> = {
   GET_WORKFLOW: compileTask('GET_WORKFLOW'),
   TERMINATE_WORKFLOW: compileTask('TERMINATE_WORKFLOW'),
   UPDATE_TASK: compileTask('UPDATE_TASK'),
+  HTTP: compileCall('HTTP'),
   WAIT: compileTask('WAIT'),
   YIELD: compileTask('YIELD'),
   HUMAN: compileTask('HUMAN'),

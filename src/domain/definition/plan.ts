@@ -70,7 +70,13 @@ export type WorkerNode = NodeBase &
   Readonly<{ type: 'SIMPLE'; policy: TaskPolicy; inputTemplate: CompiledTemplate | undefined }>;
 /** Its task definition is known at run time only; `overrides` of the node still count. */
 export type DynamicNode = NodeBase & Readonly<{ type: 'DYNAMIC'; nameParameter: string }>;
-export type SystemNode = NodeBase & Readonly<{ type: SystemTaskType; policy: TaskPolicy }>;
+export type SystemNode = NodeBase &
+  Readonly<{
+    type: SystemTaskType;
+    policy: TaskPolicy;
+    /** Of a call: what its task definition says of the request. */
+    inputTemplate?: CompiledTemplate;
+  }>;
 export type WaitingNode = NodeBase &
   Readonly<{ type: Exclude<WaitingTaskType, PublishingTaskType | 'SUB_WORKFLOW'>; policy: TaskPolicy }>;
 export type PublishingNode = NodeBase &

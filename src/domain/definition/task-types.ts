@@ -1,4 +1,11 @@
-import type { OperatorType, SystemTaskType, TaskType, WaitingTaskType, WorkerTaskType } from './workflow-definition.ts';
+import type {
+  CallTaskType,
+  OperatorType,
+  SystemTaskType,
+  TaskType,
+  WaitingTaskType,
+  WorkerTaskType,
+} from './workflow-definition.ts';
 
 type Family = 'operator' | 'worker' | 'system' | 'waiting';
 
@@ -26,6 +33,7 @@ const FAMILIES: Readonly<
   GET_WORKFLOW: 'system',
   TERMINATE_WORKFLOW: 'system',
   UPDATE_TASK: 'system',
+  HTTP: 'system',
   WAIT: 'waiting',
   YIELD: 'waiting',
   HUMAN: 'waiting',
@@ -44,6 +52,11 @@ export const isTaskType = (type: string): type is TaskType => Object.hasOwn(FAMI
 
 export const familyOf = (type: TaskType): Family => FAMILIES[type];
 
+const CALLS: Readonly<Record<CallTaskType, true>> = { HTTP: true };
+
+/** It leaves this machine, and so has a queue and slots of its own. */
+export const isCallType = (type: string): type is CallTaskType => Object.hasOwn(CALLS, type);
+
 /** Nobody leases such a task: it is in progress from the first, and ends through a door of its own. */
 export const isWaitingType = (type: string): boolean => isTaskType(type) && familyOf(type) === 'waiting';
 
@@ -52,7 +65,6 @@ export const isWaitingType = (type: string): boolean => isTaskType(type) && fami
  * not lost, and fail when they are reached; any other name that is no TaskType is a task for a worker.
  */
 export const UNSUPPORTED_TASK_TYPES: ReadonlySet<string> = new Set([
-  'HTTP',
   'HTTP_POLL',
   'GRPC',
   'JDBC',

@@ -17,6 +17,9 @@ export type OperatorType =
 /** Steps that a worker leases. */
 export type WorkerTaskType = 'SIMPLE' | 'DYNAMIC';
 
+/** Of these, the ones that call what is not ours: they take as long as another machine pleases. */
+export type CallTaskType = 'HTTP';
+
 /** Steps that the server runs outside the pass. */
 export type SystemTaskType =
   | 'INLINE'
@@ -24,7 +27,8 @@ export type SystemTaskType =
   | 'JSON_JQ_TRANSFORM'
   | 'GET_WORKFLOW'
   | 'TERMINATE_WORKFLOW'
-  | 'UPDATE_TASK';
+  | 'UPDATE_TASK'
+  | CallTaskType;
 
 /** Steps that send a message. They are done with that, or wait for an answer. */
 export type PublishingTaskType = 'EVENT' | 'KAFKA_PUBLISH';

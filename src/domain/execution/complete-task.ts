@@ -1,6 +1,8 @@
-import { familyOf } from '../definition/task-types.ts';
+import { familyOf, isCallType } from '../definition/task-types.ts';
 import { canonicalJson } from '../kernel/canonical-json.ts';
+import { isJsonObject, type JsonValue } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
+import { ASYNC_COMPLETE } from '../tasks/system.ts';
 import type { WorkflowEvent } from './events.ts';
 import { closing, closingAtHand, type Judging } from './outcome.ts';
 import type { ExecutionRequest, Rejection } from './requests.ts';
@@ -37,12 +39,16 @@ const attemptOf = (state: ExecutionState, scheduledSeq: number): TaskEntry | und
   return undefined;
 };
 
-const isOpenTo = ({ node }: TaskEntry, { ofWorkersToo }: Request): boolean => {
+const isOpenTo = ({ node, input }: TaskEntry, { ofWorkersToo }: Request): boolean => {
   // A child goes on, and is what its parent hears of: it is ended itself.
   if (node.type === 'UNSUPPORTED' || node.type === 'SUB_WORKFLOW' || node.type === 'START_WORKFLOW') return false;
   const family = familyOf(node.type);
-  return family === 'waiting' || (ofWorkersToo && family === 'worker');
+  return family === 'waiting' || (ofWorkersToo && family === 'worker') || isEndedByOthers(node, input);
 };
+
+/** A call that somebody else answers later: its answer may even come before the server that made it has written that down. */
+const isEndedByOthers = ({ type }: TaskEntry['node'], input: JsonValue): boolean =>
+  isCallType(type) && isJsonObject(input) && input[ASYNC_COMPLETE] === true;
 
 const isSaidAgain = (entry: TaskEntry, { by, status, output }: Request): boolean =>
   entry.phase.kind === 'closed' &&

@@ -1,8 +1,10 @@
 import type { TaskPolicy } from '../definition/task-definition.ts';
+import { isCallType } from '../definition/task-types.ts';
 import type { Instant } from '../kernel/brand.ts';
 import { unitHash } from '../kernel/hash.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import { addDuration } from '../kernel/time.ts';
 import { registry } from '../tasks/registry.ts';
 import type { Disposition, TaskClosed, TaskDeadlineMissed, TaskScheduled } from './events.ts';
 import { pulled } from './messages.ts';
@@ -122,10 +124,30 @@ const dispositionOf = (
       now,
       unitHash(`${state.executionId}/${entry.key}/${entry.attempt}`),
     );
-    if (visibleAt !== undefined && outcome.budgetSpent !== true) return { kind: 'retry', visibleAt };
+    if (visibleAt !== undefined && outcome.budgetSpent !== true) {
+      return { kind: 'retry', visibleAt: notBefore(entry, policy, outcome, now, visibleAt) };
+    }
   }
   if (endsTheRun(policy, outcome)) return { kind: 'timeOutExecution' };
   return { kind: entry.node.optional ? 'advance' : 'fail' };
+};
+
+/** The longest that the answer of a host can put a retry off, where the policy has no longest delay of its own: one hour. */
+export const RETRY_AFTER_MS_MAX = 3_600_000;
+
+/** A host that was called and said when to come again is not called before, within the longest delay of the policy. */
+const notBefore = (
+  { node }: TaskEntry,
+  { maxRetryDelayMs }: TaskPolicy,
+  { output }: TaskOutcome,
+  now: Instant,
+  visibleAt: Instant,
+): Instant => {
+  const { retryAfterSeconds } = output;
+  if (!isCallType(node.type) || typeof retryAfterSeconds !== 'number' || !(retryAfterSeconds > 0)) return visibleAt;
+  const capMs = maxRetryDelayMs > 0 ? maxRetryDelayMs : RETRY_AFTER_MS_MAX;
+  const asked = addDuration(now, Math.round(Math.min(retryAfterSeconds * 1_000, capMs)));
+  return asked > visibleAt ? asked : visibleAt;
 };
 
 /** Leases that the server itself may lose on one system task, which has no retries of its own, before it is given up. */

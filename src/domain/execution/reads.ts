@@ -9,6 +9,7 @@ export type Reads = Readonly<{ tasks: ReadonlySet<string>; variables: boolean; a
 const templatesOf = (node: PlanNode): readonly CompiledTemplate[] => {
   switch (node.type) {
     case 'SIMPLE':
+    case 'HTTP':
       return node.inputTemplate === undefined ? [node.input] : [node.input, node.inputTemplate];
     case 'SWITCH':
     case 'DECISION':

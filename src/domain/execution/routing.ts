@@ -1,8 +1,9 @@
 import type { PlanNode } from '../definition/plan.ts';
+import { isCallType } from '../definition/task-types.ts';
 import { registry } from '../tasks/registry.ts';
 import type { DecisionEnvironment } from '../tasks/task-semantics.ts';
 import type { Need } from './needs.ts';
-import { SYSTEM_QUEUE, WAITING_QUEUE } from './queues.ts';
+import { CALLS_QUEUE, SYSTEM_QUEUE, WAITING_QUEUE } from './queues.ts';
 import type { ExecutionState } from './state.ts';
 
 const NO_DOMAIN = 'NO_DOMAIN';
@@ -41,7 +42,7 @@ export const queueOf = (
   { isPolled }: Pick<DecisionEnvironment, 'isPolled'>,
 ): string | Need => {
   const { family } = registry[node.type];
-  if (family === 'system') return SYSTEM_QUEUE;
+  if (family === 'system') return isCallType(node.type) ? CALLS_QUEUE : SYSTEM_QUEUE;
   if (family === 'waiting') return WAITING_QUEUE;
   const domains = domainsOf(state, node, taskName);
   const queues = domains.slice(0, -1).map((domain) => queueIn(domain, taskName));

@@ -8,7 +8,7 @@ import { noop, setVariable, terminate, unsupported } from './plain-operators.ts'
 import { event, kafkaPublish } from './publishing.ts';
 import { startWorkflow, subWorkflow } from './sub-workflow.ts';
 import { decision, switchTask } from './switch.ts';
-import { inline, jqTransform, lambda, ofOtherRuns } from './system.ts';
+import { call, inline, jqTransform, lambda, ofOtherRuns } from './system.ts';
 import type { TaskSemantics } from './task-semantics.ts';
 import { human, pullMessages, wait, yieldTask } from './waiting.ts';
 import { waitForWebhook } from './webhook.ts';
@@ -24,6 +24,7 @@ export const registry: { readonly [K in PlanNodeType]: TaskSemantics<K> } = {
   GET_WORKFLOW: ofOtherRuns,
   TERMINATE_WORKFLOW: ofOtherRuns,
   UPDATE_TASK: ofOtherRuns,
+  HTTP: call,
   WAIT: wait,
   YIELD: yieldTask,
   HUMAN: human,

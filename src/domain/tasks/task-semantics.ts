@@ -113,6 +113,19 @@ export const resolvedInput = (context: EnterContext): EvaluatedInput => {
   return { ok: true, input: isJsonObject(result.value) ? result.value : {} };
 };
 
+/** The template of a task definition fills what the node leaves out or resolves to null. */
+export const filled = (context: EnterContext, template: CompiledTemplate, input: JsonObject): EvaluatedInput => {
+  const base = evaluated(context, template, 'inputTemplate');
+  if (!base.ok) return base;
+  const merged: Record<string, JsonValue> = { ...(isJsonObject(base.value) ? base.value : {}) };
+  for (const [key, value] of Object.entries(input)) {
+    if (value !== null || !Object.hasOwn(merged, key)) merged[key] = value;
+  }
+  const problem = payloadProblem(merged);
+  if (problem === undefined) return { ok: true, input: merged };
+  return { ok: false, step: { kind: 'refuse', input: {}, reason: `The input with its inputTemplate is ${problem}.` } };
+};
+
 /** One input by a name that the definition chose; what every object has by that name is no input. */
 export const inputNamed = (input: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(input, name) ? input[name] : undefined;

@@ -1,13 +1,11 @@
 import { enforcedSchemasOf } from '../definition/schemas.ts';
 import type { TaskDefinition } from '../definition/task-definition.ts';
 import { policyOf } from '../definition/task-policy.ts';
-import { payloadProblem } from '../execution/payload-limit.ts';
-import { type CompiledTemplate, compileTemplate } from '../expression/parse-template.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { compileTemplate } from '../expression/parse-template.ts';
+import type { JsonObject } from '../kernel/json.ts';
 import {
   type EnterContext,
-  type EvaluatedInput,
-  evaluated,
+  filled,
   inputNamed,
   resolvedInput,
   type Step,
@@ -15,19 +13,6 @@ import {
 } from './task-semantics.ts';
 
 type Context = EnterContext<'SIMPLE' | 'DYNAMIC'>;
-
-/** The template of a task definition fills what the node leaves out or resolves to null. */
-const filled = (context: Context, template: CompiledTemplate, input: JsonObject): EvaluatedInput => {
-  const base = evaluated(context, template, 'inputTemplate');
-  if (!base.ok) return base;
-  const merged: Record<string, JsonValue> = { ...(isJsonObject(base.value) ? base.value : {}) };
-  for (const [key, value] of Object.entries(input)) {
-    if (value !== null || !Object.hasOwn(merged, key)) merged[key] = value;
-  }
-  const problem = payloadProblem(merged);
-  if (problem === undefined) return { ok: true, input: merged };
-  return { ok: false, step: { kind: 'refuse', input: {}, reason: `The input with its inputTemplate is ${problem}.` } };
-};
 
 /** A task whose definition was not known when the plan was compiled; null: there is none, the defaults hold. */
 const dispatchNamed = (context: Context, name: string, input: JsonObject, definition: TaskDefinition | null): Step => {

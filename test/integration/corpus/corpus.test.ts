@@ -4,7 +4,9 @@ import { TASK_TYPES } from '../../../src/domain/definition/task-types.ts';
 import type { TaskView } from '../../../src/domain/execution/view.ts';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
+import { ok } from '../../../src/domain/kernel/result.ts';
 import { type EngineHarness, NAMESPACE, startEngine } from '../../support/engine-harness.ts';
+import { noCalls } from '../../support/outbound.ts';
 import { allowUnsafeDurability, createTestDatabase } from '../../support/postgres.ts';
 
 /** Read where it is kept: the definitions are other projects' data and are not copied into this repository. */
@@ -36,12 +38,19 @@ const typesOf = (value: unknown): readonly string[] => {
   return [...own, ...children];
 };
 
+/** What every host answers to every call. */
+const ANSWER = { statusCode: 200, reasonPhrase: 'OK', headers: {}, body: '{"result":"ok"}' };
+
 let engine: EngineHarness;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  engine = await startEngine({ url: database.url, allowUnsafeDurability: allowUnsafeDurability() });
+  engine = await startEngine({
+    url: database.url,
+    allowUnsafeDurability: allowUnsafeDurability(),
+    outbound: { ...noCalls, http: { send: async () => ok(ANSWER) } },
+  });
 });
 
 afterAll(async () => {

@@ -16,6 +16,7 @@ import type { LeasedTask } from '../../../src/ports/engine-store.ts';
 import type { ExecutionIndex } from '../../../src/ports/execution-index.ts';
 import { connect, NAMESPACE, openServer } from '../../support/engine.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { noCalls } from '../../support/outbound.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { startRequest } from '../../support/runs.ts';
 import { resultOf } from '../../support/workers.ts';
@@ -281,6 +282,7 @@ describe('memory and PostgreSQL', () => {
         ...stores,
         steering,
         sandbox,
+        outbound: noCalls,
         log,
         clock,
         callbackKey: 'key',

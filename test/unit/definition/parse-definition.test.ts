@@ -40,7 +40,7 @@ describe('a workflow document on /v1', () => {
     ['an unknown field', workflow([simple('a')], { statuss: 1 }), 'UNKNOWN_FIELD statuss'],
     ['a field of the server', workflow([simple('a')], { createdBy: 'me' }), 'UNKNOWN_FIELD createdBy'],
     ['an unknown field of a task', workflow([simple('a', { retries: 1 })]), 'UNKNOWN_FIELD tasks[0].retries'],
-    ['an unknown type', workflow([node('HTTP', 'a')]), 'UNKNOWN_TASK_TYPE tasks[0].type'],
+    ['an unknown type', workflow([node('GRPC', 'a')]), 'UNKNOWN_TASK_TYPE tasks[0].type'],
     ['a version of 0', workflow([simple('a')], { version: 0 }), 'VALIDATION_FAILED version'],
     ['a version beyond 2^31', workflow([simple('a')], { version: 2 ** 31 }), 'VALIDATION_FAILED version'],
     ['a version as text', workflow([simple('a')], { version: '1' }), 'VALIDATION_FAILED version'],

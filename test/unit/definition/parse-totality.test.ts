@@ -21,7 +21,7 @@ const plainFields = fc.record(
   {
     name: junk(text),
     taskReferenceName: junk(text),
-    type: junk(fc.constantFrom(...TASK_TYPES, 'HTTP', 'MINE')),
+    type: junk(fc.constantFrom(...TASK_TYPES, 'GRPC', 'MINE')),
     inputParameters: optional(fc.dictionary(text, json, { maxKeys: 3 })),
     joinOn: optional(fc.array(text, { maxLength: 3 })),
     expression: optional(text),

@@ -45,11 +45,11 @@ describe('system tasks', () => {
   });
 
   it('fails when it is reached where this version does not execute its type', () => {
-    const run = new Run({ tasks: [simple('a'), system('HTTP', 'h', {})], door: 'conductor' });
+    const run = new Run({ tasks: [simple('a'), system('GRPC', 'h', {})], door: 'conductor' });
     run.complete('a');
     expect([run.status, run.seen('h').reason]).toEqual([
       'FAILED',
-      'Tasks of type HTTP are not executed by this version of Rondo.',
+      'Tasks of type GRPC are not executed by this version of Rondo.',
     ]);
     run.retry();
     expect([run.status, run.seen('h').attempt]).toEqual(['FAILED', 2]);

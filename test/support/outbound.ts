@@ -1,0 +1,9 @@
+import type { Outbound } from '../../src/composition/container.ts';
+import { err } from '../../src/domain/kernel/result.ts';
+
+/** For tests that make no call. */
+export const noCalls: Outbound = {
+  slots: 4,
+  drainMs: 20,
+  http: { send: async () => err({ code: 'URL_NOT_ALLOWED', message: 'This test makes no calls.' }) },
+};
