@@ -21,6 +21,7 @@ import type { FoldCache, Loan } from './fold-cache.ts';
 import type { HeldLeases } from './held-leases.ts';
 import { OwedWork } from './owed.ts';
 import type { ParkedPoll, ParkedPolls } from './parked-polls.ts';
+import { RetryTally } from './retry-tally.ts';
 import type { StoreClock } from './store-clock.ts';
 
 export type AdvanceDeps = DecisionDeps &
@@ -45,7 +46,7 @@ export const STEP_RUNS_MAX = 8;
 type Offer = Readonly<{ taskId: TaskId; poll: ParkedPoll }>;
 
 /** One run on its way: its borrowed state with the facts of the step folded in, and what the step has to write. */
-type Advance = Readonly<{ loan: Loan; owed: OwedWork; step: RunStep; offers: readonly Offer[] }>;
+type Advance = Readonly<{ loan: Loan; owed: OwedWork; step: RunStep; offers: readonly Offer[]; tally: RetryTally }>;
 
 /**
  * The short road of a report: where the run is folded in this process and the lease was given by it, report, pass and the
@@ -100,7 +101,7 @@ export class AdvanceRuns {
     return settled;
   }
 
-  private end({ loan, owed, step, offers }: Advance, isWritten: boolean, leased: readonly LeasedTask[]): void {
+  private end({ loan, owed, step, offers, tally }: Advance, isWritten: boolean, leased: readonly LeasedTask[]): void {
     const { state } = loan;
     loan.end(isWritten && isOpen(state) ? state : undefined);
     const mine = new Map(leased.map((task) => [task.taskId, task]));
@@ -110,6 +111,7 @@ export class AdvanceRuns {
       else poll.handOver(task);
     }
     if (!isWritten) return;
+    this.deps.retryBudgets.keep(tally);
     for (const { taskId } of step.reports) this.deps.held.forget(taskId);
     this.deps.wake.publish(owed.topics(({ taskId }) => mine.has(taskId)));
     const now = this.deps.clock.now();
@@ -132,15 +134,16 @@ export class AdvanceRuns {
       return undefined;
     }
     const offers: Offer[] = [];
+    const tally = new RetryTally();
     try {
       // No event is older than the one before it.
       const at = Math.max(now, state.at) as Instant;
-      const decided = await decideExecution(this.deps, this.reads, namespace, state, requests, at);
+      const decided = await decideExecution(this.deps, this.reads, namespace, state, requests, at, tally);
       if (!decided.more && decided.commands.every(isOfAStep)) {
         const owed = new OwedWork();
         owed.add(namespace, executionId, decided.events, decided.commands);
         const step = owed.step(executionId, namespace, reports, (task) => this.offer(namespace, task, at, offers));
-        return { loan, owed, step, offers };
+        return { loan, owed, step, offers, tally };
       }
     } catch {
       // A run that cannot be decided is parked by the pass, with the reason; its report is taken all the same.

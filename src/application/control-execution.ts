@@ -14,6 +14,7 @@ import type { PlanCache } from './definitions/plan-cache.ts';
 import { claimRun, type Evaluator } from './evaluate-executions.ts';
 import { foldFromStart } from './fold-log.ts';
 import { OwedWork } from './owed.ts';
+import { RetryTally } from './retry-tally.ts';
 import type { Outcome, SignalCall } from './use-cases.ts';
 
 export type ControlDeps = DecisionDeps &
@@ -28,6 +29,7 @@ export type ControlDeps = DecisionDeps &
 /** Children that one look finds. */
 const CHILDREN_PAGE = 1_000;
 
+type Derived = Readonly<{ owed: OwedWork; missing: number; tally: RetryTally }>;
 type Signaled = Readonly<{ summary: ExecutionSummary; delivered: boolean }>;
 
 export const noExecution = (id: string): ApplicationError => ({
@@ -115,16 +117,18 @@ export class ControlExecution {
 
   /** Returns how many effects had been missing. The sweeper calls it without knowing the namespace. */
   async repairAnywhere(executionId: ExecutionId): Promise<number> {
-    const { owed, missing } = await this.deps.engine.transaction(async (tx) => this.derive(tx, executionId));
+    const { owed, missing, tally } = await this.deps.engine.transaction(async (tx) => this.derive(tx, executionId));
+    this.deps.retryBudgets.keep(tally);
     this.deps.wake.publish(owed.topics());
     return missing;
   }
 
-  private async derive(tx: EngineTx, executionId: ExecutionId): Promise<Readonly<{ owed: OwedWork; missing: number }>> {
+  private async derive(tx: EngineTx, executionId: ExecutionId): Promise<Derived> {
     const owed = new OwedWork();
+    const tally = new RetryTally();
     const locked = await claimRun(tx, executionId);
     const head = locked.heads[0];
-    if (head === undefined) return { owed, missing: 0 };
+    if (head === undefined) return { owed, missing: 0, tally };
     const { plans } = this.deps;
     const log = (await tx.readEvents(new Map([[executionId, 0]]))).get(executionId) ?? [];
     const plan = await plans.planOf(head.definitionHash, tx);
@@ -132,14 +136,14 @@ export class ControlExecution {
     lookAtAll(state);
     const outcomes = await tx.readAllOutcomes(executionId);
     const settlements = outcomes.map((outcome) => ({ type: 'SettleTask' as const, outcome }));
-    const decided = await decideExecution(this.deps, tx, head.namespace, state, settlements, locked.now);
+    const decided = await decideExecution(this.deps, tx, head.namespace, state, settlements, locked.now, tally);
     owed.add(head.namespace, executionId, decided.events, decided.commands);
     if (decided.more) owed.addPass(executionId);
     const lost = lostEffects(state, decided.commands, new Set(await tx.openTaskIds(executionId)));
     owed.add(head.namespace, executionId, [], lost);
     await owed.write(tx);
     const missing = lost.filter((command) => command.type === 'EnqueueTask').length + decided.events.length;
-    return { owed, missing };
+    return { owed, missing, tally };
   }
 
   async summary(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary> {

@@ -14,6 +14,7 @@ import type { DecisionReads } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import { DecisionNeeds } from './decision-needs.ts';
 import type { RetryBudgets } from './retry-budgets.ts';
+import type { RetryTally } from './retry-tally.ts';
 
 export type DecisionDeps = Readonly<{
   evaluateScript: EvaluateScript;
@@ -33,7 +34,7 @@ export type DecidedExecution = Readonly<{
 
 /**
  * Accepts the waiting outcomes and then the request, and decides to the fixed point, loading what only the running showed
- * a need for. Changes `state` in place.
+ * a need for. Changes `state` in place; what its facts close is added to the tally, to be kept if they are written.
  */
 export const decideExecution = async (
   deps: DecisionDeps,
@@ -42,6 +43,7 @@ export const decideExecution = async (
   state: ExecutionState,
   requests: readonly ExecutionRequest[],
   now: Instant,
+  tally: RetryTally,
 ): Promise<DecidedExecution> => {
   const events: SequencedEvent[] = [];
   const commands: Command[] = [];
@@ -56,11 +58,12 @@ export const decideExecution = async (
   let rejection: Rejection | undefined;
   for (const asked of requests) {
     const budget = asked.type === 'SettleTask' ? retryBudgetOf(state, asked.outcome) : undefined;
-    const request = budget === undefined ? asked : await withinBudget(deps, reads, namespace, state, asked, budget);
+    const isSpent = async () => budget !== undefined && deps.retryBudgets.isSpent(reads, namespace, budget, tally);
+    const request = budget === undefined ? asked : await withinBudget(state, asked, isSpent);
     if ('plan' in request && request.plan !== undefined) state.plans.set(request.plan.hash, request.plan);
     const accepted = accept(state, request, now, findViolation);
     if (accepted.ok) collect(applyAccepted(state, accepted.value));
-    if (accepted.ok && budget !== undefined) countClosed(deps, namespace, budget, accepted.value);
+    if (accepted.ok && budget !== undefined) countClosed(tally, namespace, budget, accepted.value);
     // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.
     rejection = accepted.ok ? undefined : accepted.error;
   }
@@ -79,25 +82,22 @@ export const decideExecution = async (
 
 /** The verdict goes into the fact that the outcome makes, so that a replay of the log needs no store. */
 const withinBudget = async (
-  { retryBudgets }: DecisionDeps,
-  reads: DecisionReads,
-  namespace: Namespace,
   state: ExecutionState,
   request: ExecutionRequest,
-  budget: RetryBudget,
+  isSpent: () => Promise<boolean>,
 ): Promise<ExecutionRequest> => {
   if (request.type !== 'SettleTask' || !asksForRetry(state, request.outcome)) return request;
-  const budgetSpent = await retryBudgets.isSpent(reads, namespace, budget);
+  const budgetSpent = await isSpent();
   return budgetSpent ? { ...request, outcome: { ...request.outcome, budgetSpent } } : request;
 };
 
 const countClosed = (
-  { retryBudgets }: DecisionDeps,
+  tally: RetryTally,
   namespace: Namespace,
   { taskName }: RetryBudget,
   facts: readonly WorkflowEvent[],
 ): void => {
   for (const fact of facts) {
-    if (fact.type === 'TaskClosed') retryBudgets.count(namespace, taskName, fact.disposition.kind === 'retry');
+    if (fact.type === 'TaskClosed') tally.add(namespace, taskName, fact.disposition.kind === 'retry');
   }
 };

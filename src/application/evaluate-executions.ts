@@ -14,6 +14,7 @@ import { beginWithFirstPlan, foldLog, offerPlans } from './fold-log.ts';
 import type { AfterCommit } from './message-handler.ts';
 import { OwedWork } from './owed.ts';
 import { withAdmission } from './reopen-admission.ts';
+import { RetryTally } from './retry-tally.ts';
 import type { StoreClock } from './store-clock.ts';
 
 export type EvaluationDeps = DecisionDeps &
@@ -39,6 +40,7 @@ type Pass = Readonly<{
   states: readonly ExecutionState[];
   rejections: ReadonlyMap<ExecutionId, Rejection>;
   locked: LockedExecutions;
+  tally: RetryTally;
 }>;
 
 /**
@@ -138,7 +140,9 @@ export class Evaluator {
     const owed = new OwedWork();
     const states: ExecutionState[] = [];
     const rejections = new Map<ExecutionId, Rejection>();
-    if (locked.heads.length === 0) return { owed, states, rejections, locked };
+    // Its own, for each try of the transaction: what it decides counts if it commits.
+    const tally = new RetryTally();
+    if (locked.heads.length === 0) return { owed, states, rejections, locked, tally };
     // 3 read, 4 fold: the log after what is cached, and the outcomes reported since the last pass.
     const folded = await this.fold(tx, locked.heads);
     const outcomes = await tx.readOutcomes(locked.heads.map((head) => head.executionId));
@@ -150,7 +154,7 @@ export class Evaluator {
       const put = asked === undefined ? ok([]) : await withAdmission(tx, head.namespace, state, asked, locked.now);
       if (!put.ok) rejections.set(head.executionId, put.error);
       const all = [...settlements(outcomes.get(head.executionId) ?? []), ...(put.ok ? put.value : [])];
-      const decided = await decideExecution(this.deps, tx, head.namespace, state, all, locked.now);
+      const decided = await decideExecution(this.deps, tx, head.namespace, state, all, locked.now, tally);
       if (put.ok && asked !== undefined && decided.rejection !== undefined)
         rejections.set(head.executionId, decided.rejection);
       owed.add(head.namespace, head.executionId, decided.events, decided.commands);
@@ -159,7 +163,7 @@ export class Evaluator {
     }
     // 6 append, 7 apply: few statements for all runs together.
     await owed.write(tx);
-    return { owed, states, rejections, locked };
+    return { owed, states, rejections, locked, tally };
   }
 
   /** 8: the transaction has committed; now the cache may know it and the waiters may hear of it. */
@@ -168,6 +172,7 @@ export class Evaluator {
       if (isCached(state)) this.deps.cache.put(state);
       this.failures.delete(state.executionId);
     }
+    this.deps.retryBudgets.keep(pass.tally);
     this.deps.clock.read(pass.locked.now);
     this.deps.wake.publish(pass.owed.topics());
     this.deps.delayed.schedule(pass.owed.laterTopics(pass.locked.now), pass.locked.now);

@@ -2,19 +2,14 @@ import { isBudgetSpent, type RetryBudget } from '../domain/execution/retry-budge
 import type { Namespace } from '../domain/kernel/brand.ts';
 import type { DecisionReads, EngineStore } from '../ports/engine-store.ts';
 import type { RetryCount } from '../ports/limits.ts';
+import { type Counts, NO_COUNTS, type RetryTally, tallyKey } from './retry-tally.ts';
 
 /** How long what was read of all processes is good enough: a storm of failures reads once. */
 const READ_GOOD_FOR_MS = 1_000;
 /** Tasks counted between two flushes. Names that data makes up must not fill the memory: what goes beyond is not counted. */
 const NAMES_MAX = 10_000;
 
-type Counts = Readonly<{ attempts: number; retries: number }>;
 type Read = Counts & Readonly<{ readAt: number }>;
-
-const NONE: Counts = { attempts: 0, retries: 0 };
-
-/** A namespace has no slash in it. */
-const keyOf = (namespace: Namespace, taskName: string): string => `${namespace}/${taskName}`;
 
 /**
  * Which share of the recent executions of a task are retries. A closed attempt is counted in memory and nothing is written
@@ -27,32 +22,31 @@ export class RetryBudgets {
   private flushing = new Map<string, RetryCount>();
   private readonly reads = new Map<string, Read>();
 
-  /** Counts a closed attempt of a task that has a budget. */
-  count(namespace: Namespace, taskName: string, isRetried: boolean): void {
-    const key = keyOf(namespace, taskName);
-    const before = this.counted.get(key);
-    if (before === undefined && this.counted.size >= NAMES_MAX) return;
-    const { attempts, retries } = before ?? NONE;
-    this.counted.set(key, { namespace, taskName, attempts: attempts + 1, retries: retries + (isRetried ? 1 : 0) });
+  /** Counts the attempts that a transaction has closed: once, when it has committed. */
+  keep(tally: RetryTally): void {
+    for (const { namespace, taskName, ...closed } of tally.all()) {
+      const key = tallyKey(namespace, taskName);
+      const before = this.counted.get(key);
+      if (before === undefined && this.counted.size >= NAMES_MAX) continue;
+      this.counted.set(key, { namespace, taskName, ...sum(before ?? NO_COUNTS, closed) });
+    }
   }
 
-  /** Whether the budget allows no retry of the attempt that is about to close. */
-  async isSpent(reads: DecisionReads, namespace: Namespace, budget: RetryBudget): Promise<boolean> {
-    const key = keyOf(namespace, budget.taskName);
+  /** Whether the budget allows no retry of the attempt that is about to close, behind those of the tally. */
+  async isSpent(reads: DecisionReads, namespace: Namespace, budget: RetryBudget, tally: RetryTally): Promise<boolean> {
+    const key = tallyKey(namespace, budget.taskName);
     const stored = await this.stored(reads, namespace, budget.taskName);
-    const [own, under] = [this.counted.get(key) ?? NONE, this.flushing.get(key) ?? NONE];
-    return isBudgetSpent(budget, {
-      attempts: stored.attempts + own.attempts + under.attempts + 1,
-      retries: stored.retries + own.retries + under.retries,
-    });
+    const [own, under] = [this.counted.get(key) ?? NO_COUNTS, this.flushing.get(key) ?? NO_COUNTS];
+    const { attempts, retries } = sum(sum(stored, tally.of(namespace, budget.taskName)), sum(own, under));
+    return isBudgetSpent(budget, { attempts: attempts + 1, retries });
   }
 
   private async stored(reads: DecisionReads, namespace: Namespace, taskName: string): Promise<Counts> {
-    const key = keyOf(namespace, taskName);
+    const key = tallyKey(namespace, taskName);
     const known = this.reads.get(key);
     const now = performance.now();
     if (known !== undefined && now - known.readAt <= READ_GOOD_FOR_MS) return known;
-    const counts = (await reads.retryCounts(namespace, [taskName])).get(taskName) ?? NONE;
+    const counts = (await reads.retryCounts(namespace, [taskName])).get(taskName) ?? NO_COUNTS;
     if (this.reads.size >= NAMES_MAX) this.reads.clear();
     this.reads.set(key, { attempts: counts.attempts, retries: counts.retries, readAt: now });
     return counts;
@@ -66,9 +60,8 @@ export class RetryBudgets {
     try {
       await engine.transaction((tx) => tx.addRetryCounts([...this.flushing.values()]));
     } catch (error) {
-      for (const [key, { attempts, retries, ...name }] of this.flushing) {
-        const since = this.counted.get(key) ?? NONE;
-        this.counted.set(key, { ...name, attempts: attempts + since.attempts, retries: retries + since.retries });
+      for (const [key, lost] of this.flushing) {
+        this.counted.set(key, { ...lost, ...sum(lost, this.counted.get(key) ?? NO_COUNTS) });
       }
       throw error;
     } finally {
@@ -78,3 +71,5 @@ export class RetryBudgets {
     return this.counted.size;
   }
 }
+
+const sum = (a: Counts, b: Counts): Counts => ({ attempts: a.attempts + b.attempts, retries: a.retries + b.retries });

@@ -17,6 +17,7 @@ import { exceededError } from './exceeded-limit.ts';
 import type { FoldCache } from './fold-cache.ts';
 import type { AfterCommit } from './message-handler.ts';
 import { OwedWork } from './owed.ts';
+import { RetryTally } from './retry-tally.ts';
 
 /** A start that was checked: only its idempotency key, and limits on runs, can still refuse it. */
 export type ReadyStart = Readonly<{
@@ -154,7 +155,7 @@ const decideFirst = async (
   if (admission?.kind === 'queued') first.push({ type: 'ExecutionQueued', at: now, key: admission.key });
   const begun = applyAccepted(state, first);
   owed.add(start.namespace, start.executionId, begun.events, begun.commands);
-  const decided = await decideExecution(deps, tx, start.namespace, state, [], now);
+  const decided = await decideExecution(deps, tx, start.namespace, state, [], now, new RetryTally());
   owed.add(start.namespace, start.executionId, decided.events, decided.commands);
   if (decided.more) owed.addPass(start.executionId);
 };

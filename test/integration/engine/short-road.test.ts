@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { STEP_RUNS_MAX } from '../../../src/application/advance-runs.ts';
 import type { EngineStore, LeasedTask } from '../../../src/ports/engine-store.ts';
-import { NAMESPACE, useCluster } from '../../support/engine.ts';
+import { connect, NAMESPACE, useCluster } from '../../support/engine.ts';
 import { createGate } from '../../support/faults.ts';
 import { leftovers, violations } from '../../support/invariants.ts';
 import {
@@ -98,6 +98,27 @@ describe('the short road of a report', () => {
     expect(await decideRows()).toBe(STEP_RUNS_MAX + 1);
     await at(0).evaluateAll();
     expect(await leaseFrom(at(0), ['many'], { count: ids.length })).toHaveLength(ids.length);
+  });
+
+  it('counts an attempt once for the retry budget, also where a step that was decided is not written', async () => {
+    await registerTask(at(0), { name: 'counted', retryCount: 3, retryDelaySeconds: 0, retryBudget: 0.5 });
+    await registerWorkflow(at(0), chain('counted', 1));
+    const id = await startRun(at(0), 'counted');
+    const task = await leaseOne(at(0), 'counted');
+    // Another holds the run: the step leaves it alone, and the report takes the longer road.
+    const other = await connect(cluster().url);
+    await other.query('begin');
+    await other.query('select from workflow_executions where workflow_id = $1 for update', [id]);
+    expect(await reportOne(at(0), task, { status: 'FAILED' })).toBe('settled');
+    await other.query('rollback');
+    await other.end();
+    expect(steps.written).toBe(0);
+    await at(0).evaluateAll();
+    await reportOne(at(0), await leaseOne(at(0), 'counted'), { status: 'FAILED' });
+    expect(steps.written).toBe(1);
+    await at(0).runLoopOnce('retry-counts');
+    const counts = await at(0).engine.retryCounts(NAMESPACE, ['counted']);
+    expect(counts.get('counted')).toMatchObject({ attempts: 2, retries: 2 });
   });
 
   it('answers the same report again, and refuses another one under its token', async () => {

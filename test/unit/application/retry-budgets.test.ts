@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryStores } from '../../../src/adapters/memory/stores.ts';
 import { RetryBudgets } from '../../../src/application/retry-budgets.ts';
+import { RetryTally } from '../../../src/application/retry-tally.ts';
 import type { Namespace } from '../../../src/domain/kernel/brand.ts';
 import type { EngineStore } from '../../../src/ports/engine-store.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -9,10 +10,16 @@ const NAMESPACE = 'alpha' as Namespace;
 const CHARGE = { taskName: 'charge', share: 0.3 };
 
 const isSpent = (budgets: RetryBudgets, engine: EngineStore) =>
-  engine.transaction((tx) => budgets.isSpent(tx, NAMESPACE, CHARGE));
+  engine.transaction((tx) => budgets.isSpent(tx, NAMESPACE, CHARGE, new RetryTally()));
+
+const tallyOf = (attempts: number, retries: number): RetryTally => {
+  const tally = new RetryTally();
+  for (let index = 0; index < attempts; index += 1) tally.add(NAMESPACE, 'charge', index < retries);
+  return tally;
+};
 
 const count = (budgets: RetryBudgets, attempts: number, retries: number): void => {
-  for (let index = 0; index < attempts; index += 1) budgets.count(NAMESPACE, 'charge', index < retries);
+  budgets.keep(tallyOf(attempts, retries));
 };
 
 describe('retry budgets of a process', () => {
@@ -26,6 +33,16 @@ describe('retry budgets of a process', () => {
     count(budgets, 1, 1);
     expect(await isSpent(budgets, engine)).toBe(true);
     expect((await engine.transaction((tx) => tx.retryCounts(NAMESPACE, ['charge']))).size).toBe(0);
+  });
+
+  it('know what their own transaction has closed before it commits, and others only after that', async () => {
+    const engine = open();
+    const budgets = new RetryBudgets();
+    const tally = tallyOf(20, 7);
+    const seenBy = (of: RetryTally) => engine.transaction((tx) => budgets.isSpent(tx, NAMESPACE, CHARGE, of));
+    expect([await seenBy(tally), await seenBy(new RetryTally())]).toEqual([true, false]);
+    budgets.keep(tally);
+    expect(await seenBy(new RetryTally())).toBe(true);
   });
 
   it('know what others have counted once it is written, and lose nothing of their own by writing', async () => {
@@ -52,10 +69,12 @@ describe('retry budgets of a process', () => {
   it('of another task or namespace do not count', async () => {
     const engine = open();
     const budgets = new RetryBudgets();
+    const tally = new RetryTally();
     for (let index = 0; index < 40; index += 1) {
-      budgets.count(NAMESPACE, 'refund', true);
-      budgets.count('beta' as Namespace, 'charge', true);
+      tally.add(NAMESPACE, 'refund', true);
+      tally.add('beta' as Namespace, 'charge', true);
     }
+    budgets.keep(tally);
     expect(await isSpent(budgets, engine)).toBe(false);
   });
 });
