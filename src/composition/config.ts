@@ -57,6 +57,9 @@ export const environmentSchema = z.object({
     .optional()
     .describe('where calls may go: the internet alone, this machine too, or private networks too'),
   RONDO_OUTBOUND_HOSTS: hosts.describe('hosts that may be called, comma-separated; empty: all that the networks allow'),
+  RONDO_CIRCUIT_BREAKERS: boolean(false).describe(
+    'leave targets of system tasks alone for a while that fail again and again',
+  ),
   RONDO_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -78,6 +81,7 @@ export type Config = Readonly<{
   /** Undefined: what the command says. */
   outboundNetworks: 'public' | 'loopback' | 'private' | undefined;
   outboundHosts: readonly string[];
+  circuitBreakers: boolean;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   allowUnsafeDurability: boolean;
 }>;
@@ -107,6 +111,7 @@ export const readConfig = (
     callsMax: values.RONDO_CALLS_MAX,
     outboundNetworks: values.RONDO_OUTBOUND_NETWORKS,
     outboundHosts: values.RONDO_OUTBOUND_HOSTS,
+    circuitBreakers: values.RONDO_CIRCUIT_BREAKERS,
     logLevel: values.RONDO_LOG_LEVEL,
     allowUnsafeDurability: values.RONDO_ALLOW_UNSAFE_DURABILITY,
   });

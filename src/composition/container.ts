@@ -7,6 +7,7 @@ import { createCallbackSeal } from '../adapters/keys/hmac-callback-seal.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { createAccessUseCases } from '../application/access/access-use-cases.ts';
 import { AdvanceRuns } from '../application/advance-runs.ts';
+import { CircuitBreakers } from '../application/circuit-breakers.ts';
 import { ControlExecution } from '../application/control-execution.ts';
 import { createDefinitionUseCases } from '../application/definitions/definition-use-cases.ts';
 import { createBundleResolver } from '../application/definitions/load-bundle.ts';
@@ -75,6 +76,8 @@ export type Foundations = Readonly<{
   /** Of this database: what its callbacks are sealed with. */
   callbackKey: string;
   foldCacheBytesMax: number;
+  /** Whether calls of system tasks that leave this process go through circuit breakers. */
+  circuitBreakers: boolean;
   /** Whether reports take the short road: a process that decides nothing else decides nothing there either. */
   stepsOnReport: boolean;
 }>;
@@ -102,6 +105,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
     TOKENS.domains,
     (c) => new DomainPolls(c.resolve(TOKENS.engine), c.resolve(TOKENS.clock), c.resolve(TOKENS.parkedPolls)),
   );
+  single(TOKENS.breakers, (c) => circuitBreakers(c, foundations.circuitBreakers));
   single(TOKENS.release, (c) => new ReleaseLeases(c.resolve(TOKENS.engine), c.resolve(TOKENS.wake)));
   single(TOKENS.evaluator, evaluator);
   single(TOKENS.resolveBundle, (c) =>
@@ -199,6 +203,13 @@ const evaluator = (c: DependencyContainer): Evaluator => {
     onParked: (executionId, error) =>
       log.error({ executionId, err: error }, 'an evaluation failed alone and is parked'),
   });
+};
+
+const circuitBreakers = (c: DependencyContainer, isOn: boolean): CircuitBreakers => {
+  const log = c.resolve(TOKENS.log);
+  return new CircuitBreakers(c.resolve(TOKENS.clock), isOn, (change) =>
+    log.warn(change, 'a circuit changed its state'),
+  );
 };
 
 const startInTransaction = (c: DependencyContainer): StartInTransaction =>

@@ -67,6 +67,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     outbound: { http, slots: config.callsMax, drainMs: CALL_DRAIN_MS },
     callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: config.foldCacheBytesMax,
+    circuitBreakers: config.circuitBreakers,
     stepsOnReport: config.roles.has('decider'),
   });
   if (options.seedNamespace !== undefined) await stores.access.createNamespace(options.seedNamespace as never);

@@ -1,5 +1,6 @@
 import type { InjectionToken } from 'tsyringe';
 import type { AdvanceRuns } from '../application/advance-runs.ts';
+import type { CircuitBreakers } from '../application/circuit-breakers.ts';
 import type { ControlExecution } from '../application/control-execution.ts';
 import type { ResolveBundle } from '../application/definitions/load-bundle.ts';
 import type { PlanCache } from '../application/definitions/plan-cache.ts';
@@ -76,6 +77,7 @@ export const TOKENS = {
   startInTransaction: token<StartInTransaction>('startInTransaction'),
   workers: token<WorkerRegistry>('workers'),
   domains: token<DomainPolls>('domains'),
+  breakers: token<CircuitBreakers>('breakers'),
   release: token<ReleaseLeases>('release'),
   leases: token<LeaseTasks>('leases'),
   reports: token<ReportTasks>('reports'),

@@ -72,6 +72,7 @@ export const openSimulatedEngine = async (
     callbackKey: 'simulation',
     foldCacheBytesMax: FOLD_CACHE_BYTES,
     stepsOnReport: false,
+    circuitBreakers: false,
   });
   const { engine, index, wake } = stores;
   const problems: string[] = [];

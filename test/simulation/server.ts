@@ -142,6 +142,7 @@ export const bootServer = (options: ServerOptions): Server => {
       outbound: noCalls,
       foldCacheBytesMax: options.foldCacheBytes,
       stepsOnReport: options.stepsOnReport,
+      circuitBreakers: false,
       callbackKey: CALLBACK_KEY,
     }),
   );

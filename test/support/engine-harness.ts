@@ -44,6 +44,7 @@ export const startEngine = async (
     callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: 256 * 1_048_576,
     stepsOnReport: true,
+    circuitBreakers: false,
   };
   const container = compose(foundations);
   await stores.access.createNamespace(NAMESPACE);

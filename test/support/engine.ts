@@ -118,6 +118,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: options.foldCacheBytesMax ?? FOLD_CACHE_BYTES,
     stepsOnReport: options.stepsOnReport ?? true,
+    circuitBreakers: false,
   });
   const evaluator = container.resolve(TOKENS.evaluator);
   const loops = createLoops(container, new Set(ROLES), async () => undefined);

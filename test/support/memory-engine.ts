@@ -32,6 +32,7 @@ export const memoryEngine = (namespace: Namespace = 'default' as Namespace) => {
     outbound: noCalls,
     foldCacheBytesMax: 1_000_000,
     stepsOnReport: true,
+    circuitBreakers: false,
     callbackKey: 'key',
   });
   const useCases: UseCases = container.resolve(TOKENS.useCases);

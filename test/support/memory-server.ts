@@ -52,6 +52,7 @@ const openOver = async (clock: FakeClock, options: MemoryServerOptions = {}): Pr
     sandbox,
     outbound: options.outbound ?? noCalls,
     stepsOnReport: true,
+    circuitBreakers: false,
     callbackKey: 'a key for tests, thirty-two characters',
     steering: await steering,
     log: pino({ level: 'warn', base: null }, { write: (line: string) => problems.push(line) }),

@@ -288,6 +288,7 @@ describe('memory and PostgreSQL', () => {
         callbackKey: 'key',
         foldCacheBytesMax: 1_000_000,
         stepsOnReport: true,
+        circuitBreakers: false,
       });
       const evaluator = container.resolve(TOKENS.evaluator);
       const timers = new FireTimers(stores.engine, evaluator, stores.wake, unexpected);
