@@ -101,10 +101,10 @@ describe('the short road of a report', () => {
   });
 
   it('counts an attempt once for the retry budget, also where a step that was decided is not written', async () => {
-    await registerTask(at(0), { name: 'counted', retryCount: 3, retryDelaySeconds: 0, retryBudget: 0.5 });
-    await registerWorkflow(at(0), chain('counted', 1));
-    const id = await startRun(at(0), 'counted');
-    const task = await leaseOne(at(0), 'counted');
+    await registerTask(at(0), { name: 'tallied', retryCount: 3, retryDelaySeconds: 0, retryBudget: 0.5 });
+    await registerWorkflow(at(0), chain('tallied', 1));
+    const id = await startRun(at(0), 'tallied');
+    const task = await leaseOne(at(0), 'tallied');
     // Another holds the run: the step leaves it alone, and the report takes the longer road.
     const other = await connect(cluster().url);
     await other.query('begin');
@@ -114,11 +114,11 @@ describe('the short road of a report', () => {
     await other.end();
     expect(steps.written).toBe(0);
     await at(0).evaluateAll();
-    await reportOne(at(0), await leaseOne(at(0), 'counted'), { status: 'FAILED' });
+    await reportOne(at(0), await leaseOne(at(0), 'tallied'), { status: 'FAILED' });
     expect(steps.written).toBe(1);
     await at(0).runLoopOnce('retry-counts');
-    const counts = await at(0).engine.retryCounts(NAMESPACE, ['counted']);
-    expect(counts.get('counted')).toMatchObject({ attempts: 2, retries: 2 });
+    const counts = await at(0).engine.retryCounts(NAMESPACE, ['tallied']);
+    expect(counts.get('tallied')).toMatchObject({ attempts: 2, retries: 2 });
   });
 
   it('answers the same report again, and refuses another one under its token', async () => {
