@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // `npm run coverage`: how much of the domain the unit tests reach.
+    coverage: { include: ['src/domain/**'], reporter: ['text'], thresholds: { branches: 95 } },
     projects: [
       { extends: true, test: { name: 'pure', include: [WITHOUT_DATABASE] } },
       {

@@ -1,6 +1,5 @@
 import type { LoopNode, Plan, PlanNode, Sequence } from '../definition/plan.ts';
 import type { Instant } from '../kernel/brand.ts';
-import { invariant } from '../kernel/invariant.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { ok } from '../kernel/result.ts';
 import { type Answer, askedBy, type RequestOf, reject } from './answer.ts';
@@ -116,9 +115,8 @@ const moveEntries = (state: ExecutionState, former: Plan): void => {
 const movedPhase = (entry: TaskEntry, node: PlanNode): TaskPhase => {
   const { phase } = entry;
   if (phase.kind === 'choice') {
-    const chosen = chosenIn(entry, node);
-    invariant(chosen !== undefined, `the case that ${entry.key} chose is gone`);
-    return { ...phase, chosen };
+    // Where its case is gone, the switch is of an iteration that is over, and only expressions still read of it.
+    return { ...phase, chosen: chosenIn(entry, node) ?? phase.chosen };
   }
   return phase.kind === 'fork' && node.type === 'FORK_JOIN' ? { ...phase, branches: node.branches } : phase;
 };

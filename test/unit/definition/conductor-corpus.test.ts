@@ -5,6 +5,7 @@ import { createSteeringSandbox } from '../../../src/adapters/sandbox/steering-sa
 import { checkDefinition } from '../../../src/domain/definition/check-definition.ts';
 import { compilePlan } from '../../../src/domain/definition/compile-plan.ts';
 import { parseWorkflowDefinition } from '../../../src/domain/definition/parse-definition.ts';
+import { parseTemplate } from '../../../src/domain/expression/parse-template.ts';
 import type { JsonValue } from '../../../src/domain/kernel/json.ts';
 import type { SteeringSandbox } from '../../../src/ports/script-sandbox.ts';
 
@@ -45,5 +46,16 @@ describe.skipIf(!existsSync(CORPUS))('the real definitions of Conductor', () => 
       if (!first.ok) continue;
       expect(parseWorkflowDefinition(workflowDocumentOf(first.value), 'conductor')).toEqual(first);
     }
+  });
+
+  it('hold no string that does not parse as a template', () => {
+    const texts = new Set<string>();
+    const collect = (value: unknown): void => {
+      if (typeof value === 'string' && value.includes('${')) texts.add(value);
+      else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
+    };
+    for (const { definition } of entries) collect(definition);
+    expect(texts.size).toBeGreaterThan(2_900);
+    expect([...texts].filter((text) => !parseTemplate(text).ok)).toEqual([]);
   });
 });

@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { UPGRADE_REASONS_MAX } from '../../../src/domain/execution/upgrade-check.ts';
-import { dynamicFork, fork, human, join, loop, noop, type Step, simple, switchOn } from '../../support/builders.ts';
+import type { JsonObject } from '../../../src/domain/kernel/json.ts';
+import {
+  dynamicFork,
+  fork,
+  human,
+  join,
+  loop,
+  loopOverItems,
+  noop,
+  type Step,
+  simple,
+  switchOn,
+} from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 const chain = (...refs: string[]) => refs.map((ref) => simple(ref));
@@ -56,6 +68,13 @@ describe('a jump', () => {
     expect([jump('b'), jump('d'), jump('zz')]).toEqual(['INVALID_STATE', 'INVALID_STATE', 'NOT_FOUND']);
     run.complete('a');
     expect([jump('c'), jump('b')]).toEqual(['INVALID_STATE', undefined]);
+  });
+
+  it('is refused by a ref with an iteration where there is no loop, and into a fork that has not begun', () => {
+    const run = new Run({ tasks: [simple('a'), fork('f', [chain('b'), chain('c')]), join('j')] });
+    const jump = (to: string) => run.request({ type: 'Jump', by: 'x', to });
+    expect(jump('a__1')?.code).toBe('NOT_FOUND');
+    expect(jump('b')).toMatchObject({ code: 'INVALID_STATE', message: expect.stringContaining('jump to f') });
   });
 });
 
@@ -163,13 +182,65 @@ describe('an upgrade', () => {
     expect(rejection?.details).toEqual({ reasons: ['Task q has begun and stands in another place now.'] });
   });
 
+  it('keeps what a DECISION chose, and is refused where that is gone', () => {
+    const decision = (cases: JsonObject): Step => ({
+      name: 'd',
+      taskReferenceName: 'd',
+      type: 'DECISION',
+      caseValueParam: 'way',
+      inputParameters: { way: 'x' },
+      decisionCases: cases,
+    });
+    const run = new Run({ tasks: [decision({ x: chain('p') })], door: 'conductor' });
+    const offer = (hash: string, first: Step) =>
+      run.offer({ tasks: [first, simple('z')], door: 'conductor', fields: { version: 2 } }, hash);
+    const without = offer('hash-2', decision({ y: chain('q') }));
+    const asSwitch = offer('hash-3', switchOn('d', 'x', { x: chain('p') }));
+    const detailsOf = (plan: typeof without) =>
+      run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {} })?.details;
+    expect(detailsOf(without)).toEqual({
+      reasons: ['The case that d chose is gone or empty.', 'Task p has begun and is gone.'],
+    });
+    expect(detailsOf(asSwitch)).toEqual({ reasons: ['Task d has begun as DECISION and is SWITCH now.'] });
+    run.upgrade(offer('hash-4', decision({ x: chain('p', 'p2') }))).complete('p');
+    expect(run.open()).toEqual(['p2']);
+  });
+
+  it('in a later iteration keeps what expressions read of the ones before, of tasks that are gone too', () => {
+    const way = '${l.output.loopItem}';
+    const body = (cases: Readonly<Record<string, readonly Step[]>>) => [
+      loopOverItems('l', ['x', 'y'], [numbered('a', '${a.output.n}'), switchOn('s', way, cases), simple('b')]),
+      numbered('z', '${p.output.n}'),
+    ];
+    const { run, plan } = upgraded(body({ x: chain('p'), y: chain('q') }), [
+      ...body({ y: chain('q') }).slice(0, 1),
+      numbered('z', '${b.output.n}'),
+    ]);
+    run.complete('a__1', { n: 1 }).complete('p__1', { n: 2 }).complete('b__1', { n: 3 });
+    run.upgrade(plan).fail('a__2');
+    expect(run.task('a__2').input).toEqual({ n: 1 });
+    run.complete('a__2').complete('q__2').complete('b__2', { n: 7 });
+    expect(run.task('z').input).toEqual({ n: 7 });
+  });
+
+  it('gives a new task that the run is past no output where none is given', () => {
+    const { run, plan } = upgraded(chain('a', 'c'), [...chain('a', 'b', 'c'), numbered('d', '${b.output.n}')]);
+    run.complete('a').upgrade(plan).complete('c');
+    expect([run.seen('b').status, run.seen('b').output, run.task('d').input]).toEqual(['SKIPPED', {}, { n: null }]);
+  });
+
+  it('is refused while the run is undone', () => {
+    const { run, plan } = upgraded([simple('a', { compensateWith: 'una' }), simple('b')], chain('a', 'b'));
+    run.complete('a').failForGood('b');
+    expect(run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {} })?.message).toContain('compensated');
+  });
+
   it('tells no more reasons than it may', () => {
     const many = Array.from({ length: UPGRADE_REASONS_MAX + 1 }, (_, index) => noop(`n${index}`));
     const { run, plan } = upgraded([...many, simple('a')], chain('a'));
     const rejection = run.request({ type: 'Upgrade', by: 'x', plan, taskOutputs: {} });
-    expect(rejection?.details).toEqual({
-      reasons: expect.toSatisfy((all: unknown[]) => all.length === UPGRADE_REASONS_MAX),
-    });
+    const reasons = many.slice(0, UPGRADE_REASONS_MAX).map(({ name }) => `Task ${name} has begun and is gone.`);
+    expect(rejection?.details).toEqual({ reasons });
   });
 
   it('adds variables and input that only the new version has', () => {

@@ -138,6 +138,26 @@ describe('the listeners of a task', () => {
     expect(sentBy(run)).toHaveLength(1);
   });
 
+  it('are told nothing for what cannot be evaluated, and of the task all the same', () => {
+    const payload = { got: '${workflow.${workflow.input.p}}' };
+    const run = new Run({ tasks: [heard(simple('a'), 'onSuccess', payload)] }, { input: { p: 'secrets.x' } });
+    expect(run.complete('a').status).toBe('COMPLETED');
+    expect(sentBy(run)[0]?.payload).toMatchObject({ taskRef: 'a', state: 'onSuccess', payload: null });
+  });
+
+  it('are told of the task that an operator cancels, or a jump leaves behind', () => {
+    const tasks = [fork('f', [[heard(simple('a')), simple('a2')], [simple('b')]]), join('j'), simple('z')];
+    const jumped = new Run({ tasks }).jump('z');
+    const canceled = new Run({ tasks }).cancelTask('a');
+    expect([jumped, canceled].map((run) => told(run).at(-1))).toEqual(['a onCancelled', 'a onCancelled']);
+  });
+
+  it('are told of a task whose input cannot be made, as a failure that never began', () => {
+    const refused = { ...simple('a', { inputParameters: { x: '${workflow.${workflow.input.p}}' } }) };
+    const run = new Run({ tasks: [heard(refused)] }, { input: { p: 'secrets.x' } });
+    expect([run.status, told(run)]).toEqual(['FAILED', ['a onFailed']]);
+  });
+
   it('are nobody where the definition names none', () => {
     const run = new Run({ tasks: [simple('a'), human('h')] });
     run.complete('a').terminate();
@@ -158,6 +178,15 @@ describe('the listeners of a run', () => {
       ]),
     );
     expect(sentBy(run).at(-1)?.payload).toMatchObject({ workflowType: 'flow', correlationId: 'c-1', reason: 'enough' });
+  });
+
+  it('are told when a rerun of tasks or an operator who cancels one changes it, and not where a pause stays', () => {
+    const statuses = (run: Run) => sentBy(run).map(({ payload }) => payload.status);
+    const fields = { workflowStatusListenerEnabled: true };
+    const run = new Run({ tasks: [simple('a'), simple('b')], fields }).completeAll();
+    expect(statuses(run.rerunTasks(['b'], false))).toEqual(['RUNNING', 'COMPLETED', 'RUNNING']);
+    const paused = new Run({ tasks: [simple('a'), simple('b')], fields }).complete('a').pause();
+    expect(statuses(paused.rerunTasks(['a'], true))).toEqual(['RUNNING', 'PAUSED']);
   });
 
   it.each([

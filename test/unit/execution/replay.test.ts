@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SequencedEvent, WorkflowEvent } from '../../../src/domain/execution/events.ts';
-import { previewLog } from '../../../src/domain/execution/preview.ts';
+import { PREVIEW_EVENTS_MAX, previewLog } from '../../../src/domain/execution/preview.ts';
 import { replayLog } from '../../../src/domain/execution/replay.ts';
 import { emptyState } from '../../../src/domain/execution/state.ts';
-import { fork, join, loop, planOf, simple, type Workflow, wait } from '../../support/builders.ts';
+import { fork, join, loop, noop, planOf, simple, type Workflow, wait } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 const replay = (run: Run, log: readonly SequencedEvent[] = run.log) =>
@@ -58,6 +58,43 @@ describe('a replay with its own version', () => {
     const seq = run.log.find(({ event }) => event.type === type)?.seq ?? 0;
     const [recorded, derived] = [log[seq - 1]?.event, run.log[seq - 1]?.event];
     expect(replay(run, log)).toEqual({ kind: 'differs', difference: { seq, recorded, derived } });
+  });
+
+  it('asks for the task definitions that the run looked up', () => {
+    const tasks = [{ ...simple('d'), type: 'DYNAMIC', dynamicTaskNameParam: 'as', inputParameters: { as: 'x' } }];
+    const run = new Run({ tasks }).complete('d');
+    const found = replayLog(emptyState(run.state.executionId, run.state.plan), run.log, {
+      ...run.environment,
+      taskDefinition: () => undefined,
+    });
+    expect(found).toEqual({ kind: 'needs', names: ['x'] });
+  });
+
+  it('takes a task definition that has changed since for no difference, but what was done with it for one', () => {
+    const tasks = [{ ...simple('d'), type: 'DYNAMIC', dynamicTaskNameParam: 'as', inputParameters: { as: 'x' } }];
+    const run = new Run({ tasks, taskDefinitions: [{ name: 'x', retryCount: 5 }] }).complete('d');
+    const later = { ...run.environment, taskDefinition: () => null };
+    const again = (log: readonly SequencedEvent[]) =>
+      replayLog(emptyState(run.state.executionId, run.state.plan), log, later).kind;
+    expect(run.eventsOf('TaskScheduled')[0]?.policy?.retryCount).toBe(5);
+    expect([again(run.log), again(forged(run, 'TaskScheduled', { queue: 'y' }))]).toEqual(['same', 'differs']);
+    expect(again(forged(run, 'TaskScheduled', { policy: undefined }))).toBe('differs');
+  });
+
+  it('takes from the record which queue had workers', () => {
+    const run = new Run({ tasks: [simple('a')] }, { started: { taskToDomain: { a: 'd1,d2,d3' } }, polled: ['d2:a'] });
+    run.complete('a');
+    expect([run.eventsOf('TaskScheduled')[0]?.queue, replay(run)]).toEqual(['d2:a', { kind: 'same' }]);
+  });
+
+  it('knows an outcome of an attempt that was not open, and an end after the end, for forged', () => {
+    const run = new Run(twoSteps).complete('a').terminate();
+    const closed = forged(run, 'TaskClosed', { attempt: 2 });
+    expect(replay(run, closed)).toMatchObject({ kind: 'differs', difference: { recorded: { attempt: 2 } } });
+    const end = run.log.at(-1);
+    if (end === undefined) throw new Error('expected an end');
+    const twice = replay(run, [...run.log, { ...end, seq: end.seq + 1 }]);
+    expect(twice).toEqual({ kind: 'differs', difference: { seq: end.seq + 1, recorded: end.event } });
   });
 
   it('tells of a fact after the end of the run', () => {
@@ -128,6 +165,39 @@ describe('a preview with another version', () => {
     expect([found.difference, found.unused]).toEqual([undefined, []]);
   });
 
+  it('is told of a deadline that only alerts, and of a failure that is undone', () => {
+    const fields = { timeoutSeconds: 60, timeoutPolicy: 'ALERT_ONLY' };
+    const tasks = [simple('a', { compensateWith: 'una' }), simple('b')];
+    const alerted = new Run({ tasks, fields }).complete('a').advance(60_000).failForGood('b').complete('a__compensate');
+    expect([alerted.status, alerted.eventsOf('ExecutionDeadlineMissed').length]).toEqual(['FAILED', 1]);
+    const found = preview(alerted, { tasks, fields: { ...fields, version: 2 } });
+    expect([found.difference, found.unused]).toEqual([undefined, []]);
+  });
+
+  it('gives what a cache gave to the attempt that it was for', () => {
+    const cached = simple('a', { cacheConfig: { key: 'k', ttlInSecond: 60 } });
+    const outputs = new Map([[JSON.stringify(['a', 'k']), { from: 'the cache' }]]);
+    const taken = new Run({ tasks: [cached, simple('b')] }, { outputs }).complete('b');
+    expect(taken.eventsOf('TaskTakenFromCache')).toHaveLength(1);
+    const found = preview(taken, { tasks: [simple('a'), simple('b')] });
+    expect(found.events.map(({ event }) => event)).toContainEqual(
+      expect.objectContaining({ type: 'TaskClosed', ref: 'a', output: { from: 'the cache' } }),
+    );
+    expect(found.unused).toEqual([]);
+  });
+
+  it('shows what it would have done beyond the end of the record', () => {
+    const found = previewLog(emptyState(run.state.executionId, run.state.plan), run.log.slice(0, 1), run.environment);
+    expect(found).toMatchObject({ difference: { seq: 2, derived: { type: 'TaskScheduled', ref: 'a' } } });
+    expect(found).not.toHaveProperty('difference.recorded');
+  });
+
+  it('stops at its bound in a loop that this version never leaves', () => {
+    const endless = { tasks: [loop('l', PREVIEW_EVENTS_MAX, [noop('n')])] };
+    const found = preview(new Run({ tasks: [simple('a')] }), endless);
+    expect(found.events).toHaveLength(PREVIEW_EVENTS_MAX);
+  });
+
   it('has no place for what this version refuses', () => {
     const paused = new Run(twoSteps).pause().resume();
     paused.complete('a').pause().rerunTasks(['a'], false);
@@ -146,6 +216,16 @@ describe('a preview with another version', () => {
     expect(same.difference?.seq).toBe(2);
     const longer = preview(open, { tasks: [simple('a'), simple('b'), simple('b2')] });
     expect(longer.difference).toBeUndefined();
+  });
+
+  it('asks for a task definition that is named only behind an outcome which came before its attempt', () => {
+    const dynamic = { ...simple('d'), type: 'DYNAMIC', dynamicTaskNameParam: 'as', inputParameters: { as: 'x' } };
+    const found = previewLog(
+      emptyState(run.state.executionId, planOf({ tasks: [simple('b'), simple('a'), dynamic] })),
+      run.log,
+      { ...run.environment, taskDefinition: () => undefined },
+    );
+    expect(found).toEqual({ kind: 'needs', names: ['x'] });
   });
 
   it('asks for the task definitions that another version names at run time', () => {

@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { RERUN_TASKS_MAX } from '../../../src/domain/execution/rerun-tasks.ts';
+import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import {
   dynamicFork,
   fork,
   join,
   loop,
   loopOverItems,
+  noop,
+  type Step,
   setVariable,
   simple,
   switchOn,
   terminate,
+  type Workflow,
   wait,
 } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
@@ -241,5 +245,159 @@ describe('a rerun from a task', () => {
       '2/2',
       '3/2',
     ]);
+  });
+});
+
+describe('what reads of a task runs again with it, wherever it stands', () => {
+  const value = (ref: string): Step => simple(ref);
+  const reads = (text: string): Step => simple('r', { inputParameters: { x: text } });
+  const templated = { name: 'r', inputTemplate: { x: '${a.output.n}' } };
+
+  /** The reader is in another branch, behind a wait, so that it begins after all of the first branch is over. */
+  const ran = (first: readonly Step[], reader: readonly Step[], rest: Partial<Workflow> = {}, input = {}): Run => {
+    const tasks = [fork('f', [first, [wait('w'), ...reader]]), join('j')];
+    const run = new Run({ tasks, ...rest }, { input });
+    for (const task of run.open()) if (task !== 'w') run.complete(task, { n: 1, list: [1] });
+    while (run.open().some((key) => key !== 'w')) run.complete(run.open().find((key) => key !== 'w') ?? '', { n: 1 });
+    return run.completeAll(() => ({ n: 1, list: [1] }));
+  };
+
+  const cases: [string, readonly Step[], readonly Step[], string, string, Partial<Workflow>?, JsonObject?][] = [
+    ['the template of its task definition', [value('a')], [value('r')], 'a', 'r', { taskDefinitions: [templated] }],
+    [
+      'its inputs, by a ref that data names',
+      [value('a')],
+      [reads('${${workflow.input.ref}.output.n}')],
+      'a',
+      'r',
+      {},
+      { ref: 'a' },
+    ],
+    ['the variables', [setVariable('v', { n: 1 })], [reads('${workflow.variables.n}')], 'v', 'r'],
+    ['a loop condition', [value('a')], [loop('r', '${a.output.n} > 9', [noop('n')])], 'a', 'r'],
+    ['the list of a loop', [value('a')], [loopOverItems('r', '${a.output.list}', [noop('n')])], 'a', 'r'],
+    [
+      'the choice of a switch',
+      [value('a')],
+      [switchOn('r', 'unused', {}, [], { expression: '${a.output.n}', decisionCases: { 1: [noop('n')] } })],
+      'a',
+      'r',
+    ],
+    ['a loop, when the whole loop is named', [loop('l', 2, [value('a')])], [reads('${a.output.n}')], 'l', 'r'],
+    [
+      'a loop in a switch, when the switch is named',
+      [switchOn('s', 'x', { x: [loop('l', 2, [value('a')]), value('b')] })],
+      [reads('${a.output.n}')],
+      's',
+      'r',
+    ],
+  ];
+
+  it.each(cases)('through %s', (_, first, reader, from, ref, rest = {}, input = {}) => {
+    const run = ran(first, reader, rest, input);
+    expect(run.status).toBe('COMPLETED');
+    const before = run.view.tasks.filter((task) => task.ref === ref).length;
+    run.rerun(from);
+    run.completeAll(() => ({ n: 2, list: [1, 2] }));
+    expect(run.status).toBe('COMPLETED');
+    expect(run.view.tasks.filter((task) => task.ref === ref).length).toBeGreaterThan(before);
+    expect(run.eventsOf('ExecutionRerun')[0]?.resets).toContain(ref);
+  });
+
+  it('and waits for all that it reads and that runs again, but not for what never ran', () => {
+    const both = simple('r', { inputParameters: { x: '${a.output.n}', y: '${b.output.n}' } });
+    const never = switchOn('s', 'none', { x: [simple('n', { inputParameters: { x: '${a.output.n}' } })] });
+    const run = new Run({
+      tasks: [
+        fork('f', [
+          [value('a'), value('b'), never],
+          [wait('w'), both],
+        ]),
+        join('j'),
+      ],
+    });
+    run.complete('a', { n: 1 }).complete('b', { n: 1 }).complete('w').complete('r');
+    run.rerun('a').complete('a', { n: 2 });
+    expect(run.open()).toEqual(['b']);
+    run.complete('b', { n: 3 });
+    expect(run.task('r').input).toEqual({ x: 2, y: 3 });
+    run.complete('r');
+    expect([run.status, run.view.tasks.filter(({ ref }) => ref === 'n')]).toEqual(['COMPLETED', []]);
+  });
+
+  it('is not told apart from the whole that it is part of', () => {
+    const inner = [value('a'), simple('b', { inputParameters: { x: '${a.output.n}' } })];
+    const run = new Run({ tasks: [loop('l', 2, inner), simple('z')] }).completeAll(() => ({ n: 1 }));
+    run.rerun('l');
+    expect(run.eventsOf('ExecutionRerun')[0]).toMatchObject({ resets: ['l', 'z'] });
+    expect(run.eventsOf('ExecutionRerun')[0]).not.toHaveProperty('waits');
+    run.completeAll(() => ({ n: 2 }));
+    expect(run.status).toBe('COMPLETED');
+    run.rerunTasks(['a__2', 'l'], false);
+    expect(run.open()).toEqual(['a__1']);
+  });
+});
+
+describe('a rerun into an iteration that is over', () => {
+  /** Which way each iteration goes stands in the input. */
+  const ways = (list: readonly string[], inner: Readonly<Record<string, readonly Step[]>>, fields = {}): Run =>
+    new Run({
+      tasks: [
+        loopOverItems('l', list, [simple('a'), switchOn('s', '${l.output.loopItem}', inner), simple('b')], fields),
+      ],
+    });
+
+  it('finds a task by its plain ref where it ran last, though the loop went on without it', () => {
+    const run = finish(ways(['x', 'y', 'y'], { x: chain('p'), y: chain('q') }));
+    run.rerun('p');
+    expect(run.open()).toEqual(['a__1']);
+    finish(run);
+    expect([run.status, run.seen('p__1').attempt]).toEqual(['COMPLETED', 2]);
+  });
+
+  it('is refused for an iteration that never was, and for a task that did not run in it', () => {
+    const run = finish(ways(['x', 'y'], { x: chain('p'), y: chain('q') }));
+    const rerun = (from: string) => run.request({ type: 'Rerun', by: 'x', from })?.code;
+    expect(['a__3', 'a__0', 'a__9', 'p__2'].map(rerun)).toEqual(Array(4).fill('NOT_FOUND'));
+    expect(rerun('a__2')).toBeUndefined();
+  });
+
+  it('drops an input that an operator had given to a later iteration', () => {
+    const run = finish(ways(['x', 'y'], { x: chain('p'), y: chain('q') }));
+    run.rerun('a__2', { taskInput: { given: true } });
+    expect(run.task('a__2').input).toEqual({ given: true });
+    finish(run);
+    finish(run.rerun('b__1'));
+    expect([run.status, run.seen('a__2').input]).toEqual(['COMPLETED', {}]);
+  });
+
+  it('lets expressions see again what came last before, in loops that ran in some iterations only', () => {
+    const count = simple('a', { inputParameters: { n: '${a.output.n}' } });
+    const run = new Run({
+      tasks: [
+        loopOverItems(
+          'o',
+          ['x', 'y', 'x', 'y'],
+          [switchOn('s', '${o.output.loopItem}', { x: [loop('l', 2, [count])], y: chain('u') })],
+        ),
+      ],
+    });
+    const answer = (task: { input: unknown }) => ({ n: ((task.input as { n?: number | null }).n ?? 0) + 1 });
+    run.completeAll(answer);
+    const inputs = () => run.view.tasks.filter(({ ref }) => ref.startsWith('a__')).map(({ input }) => input);
+    expect(inputs()).toEqual([{ n: null }, { n: 1 }, { n: 2 }, { n: 3 }]);
+    run.rerun('a__3__1').completeAll(answer);
+    expect(inputs().slice(4)).toEqual([{ n: 2 }, { n: 3 }]);
+    run.rerun('u__4').completeAll(answer);
+    expect(inputs()).toHaveLength(6);
+  });
+
+  it('sees only iterations that the loop has kept', () => {
+    const count = simple('a', { inputParameters: { n: '${a.output.n}' } });
+    const run = new Run({ tasks: [loop('l', 4, [count, simple('b')], { keepLastN: 2 })] });
+    const answer = (task: { input: unknown }) => ({ n: ((task.input as { n?: number | null }).n ?? 0) + 1 });
+    run.completeAll(answer);
+    run.rerun('a__4').completeAll(answer);
+    expect(run.seen('a__4').input).toEqual({ n: 3 });
   });
 });

@@ -157,3 +157,47 @@ test('what a condition reads is known', () => {
   expect([...references.tasks].sort()).toEqual(['a', 'b']);
   expect([...references.variables]).toEqual(['v']);
 });
+
+describe('what a condition cannot judge is a problem that says why', () => {
+  test.each<[string, string]>([
+    ['${workflow.input.list}', 'true or false is expected, not a list'],
+    ['${workflow.input}', 'true or false is expected, not an object'],
+    ["'x'", 'true or false is expected, not a text'],
+    ['5', 'true or false is expected, not a number'],
+    ['${workflow.input} < 5', 'an object and a number have no order for "<"'],
+    ['5 > ${workflow.input.n0}', 'a number and null have no order for ">"'],
+  ])('%s', (text, message) => expect(outcome(text)).toMatchObject({ code: 'EXPRESSION_FAILED', message }));
+
+  test.each([
+    '${workflow.${loop.output.head}}',
+    '${workflow.${loop.output.head}} == 1',
+    '1 == ${workflow.${loop.output.head}}',
+  ])('because data would lead it to a secret: %s', (text) => {
+    const scope = scopeOf({ loop: { output: { head: 'secrets.KEY' } }, workflow: { secrets: { KEY: 'k' } } });
+    expect(outcome(text, scope)).toMatchObject({ code: 'FORBIDDEN_REFERENCE' });
+  });
+
+  test('because the values are too large to compare', () => {
+    const list = Array.from({ length: 1_000_001 }, () => 0);
+    const scope = scopeOf({ a: { output: { list, other: [...list] } } });
+    expect(outcome('${a.output.list} == ${a.output.other}', scope)).toMatchObject({ code: 'EXPRESSION_LIMIT' });
+  });
+});
+
+describe('a condition that does not parse says what was expected, and where', () => {
+  test.each<[string, string, number]>([
+    ['-', 'a number is expected here', 0],
+    ["'${a..}' == 1", '', 0],
+    ['1 == 2 3', '"3" is not expected here', 7],
+    ['(1 == 2', '")" is expected here', 7],
+    ['1 ==', 'a "${" expression, a number, a quoted text, true, false or null is expected here', 4],
+  ])('%s', (text, message, offset) => {
+    const parsed = parseCondition(text);
+    expect(parsed).toMatchObject({ ok: false, error: { offset } });
+    if (message !== '') expect(parsed).toMatchObject({ error: { message } });
+  });
+
+  test('but reads the longer signs of scripts as its own', () => {
+    expect([outcome('1 === 1'), outcome('1 !== 1'), outcome('1 !== 2')]).toEqual([true, false, true]);
+  });
+});

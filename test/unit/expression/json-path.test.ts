@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EXPRESSION_CHARS_MAX } from '../../../src/domain/expression/expression-problem.ts';
+import { EXPRESSION_CHARS_MAX, EXPRESSION_NESTING_MAX } from '../../../src/domain/expression/expression-problem.ts';
 import { evaluateJsonPath } from '../../../src/domain/expression/json-path.ts';
 import { parseJsonPath } from '../../../src/domain/expression/json-path-parser.ts';
 import type { JsonValue } from '../../../src/domain/kernel/json.ts';
@@ -266,5 +266,69 @@ describe('the work of one path is bounded', () => {
     let deep: JsonValue = { leaf: 1 };
     for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
     expect(at('$..leaf', deep)).toEqual([1]);
+  });
+});
+
+describe('a step on what it is not made for gives nothing', () => {
+  test.each<[string, JsonValue]>([
+    ["name['a','b']", null],
+    ['name[0:2]', []],
+    ['name[?(@.a)]', []],
+    ['items[0].id[?(@ > 0)]', []],
+    ['items[?(@.sub size 1)].id', []],
+    ['items[?(@.id empty true)].id', []],
+    ['a.b.index("1")', null],
+    ['a.b.index(9)', null],
+    ['a.b.append(@.none)', [10, 20, 30, 40, null]],
+  ])('%s', (text, expected) => expect(at(text)).toEqual(expected));
+});
+
+describe('a slice takes', () => {
+  test.each<[string, JsonValue]>([
+    ['a.b[1:3]', [20, 30]],
+    ['a.b[1:]', [20, 30, 40]],
+    ['a.b[:2]', [10, 20]],
+    ['a.b[-2:]', [30, 40]],
+    ['a.b[-9:9]', [10, 20, 30, 40]],
+    ['a.b[9:]', []],
+    ['a.b[::2]', [10, 30]],
+    ['a.b[::]', [10, 20, 30, 40]],
+    ['a.b[::-1]', [40, 30, 20, 10]],
+    ['a.b[2::-1]', [30, 20, 10]],
+    ['a.b[:1:-1]', [40, 30]],
+    ['a.b[9:0:-2]', [40, 20]],
+    ['a.b[3:1]', []],
+    ['a.b[1:3:-1]', []],
+    ['a.b[2:-9:-1]', [30, 20, 10]],
+  ])('of %s what it says, from where it says', (text, expected) => expect(at(text)).toEqual(expected));
+});
+
+describe('a path that does not parse says what was expected, and where', () => {
+  test.each<[string, string, number]>([
+    ['a.sum(@.b', '"," or ")" is expected here', 9],
+    ['a.sum(what)', 'a path with "@" or "$", or a literal, is expected here', 6],
+    ['items[?(@.a == 1)', '"]" is expected here', 17],
+    ['items[*', '"]" is expected here', 7],
+    ['items[::0]', 'the stride of a slice cannot be 0', 9],
+    ['items[?(@.a near 1)]', 'there is no comparison "near"', 12],
+    ['items[?(@.a =~ /x/)]', 'regular expressions in a path are not supported', 12],
+    ['items[?(1)]', 'a comparison is expected here', 9],
+    ['items[(@.length)]', 'scripts in a path are not supported', 6],
+    ['items[1 2]', '"]", "," or ":" is expected here', 8],
+    ["items['a', b]", 'a quoted name is expected here', 11],
+    ['a.nothing()', 'there is no function "nothing"', 2],
+    ['a b', '"b" is not expected here', 2],
+  ])('%s', (text, message, offset) => {
+    expect(parseJsonPath(text)).toEqual({ ok: false, error: { code: 'EXPRESSION_INVALID', message, offset } });
+  });
+
+  test('when its filters or lists are nested too deeply', () => {
+    const deep = `items[?(${'!'.repeat(EXPRESSION_NESTING_MAX)}@.a)]`;
+    const message = 'the filter is nested too deeply';
+    expect(parseJsonPath(deep)).toMatchObject({ ok: false, error: { message } });
+    const inPaths = '@.a[?('.repeat(EXPRESSION_NESTING_MAX + 1);
+    expect(parseJsonPath(`items[?(${inPaths}`)).toMatchObject({ ok: false, error: { message } });
+    const lists = `items[?(@.a in ${'['.repeat(EXPRESSION_NESTING_MAX + 1)}`;
+    expect(parseJsonPath(lists)).toMatchObject({ ok: false, error: { message: 'the list is nested too deeply' } });
   });
 });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CONDUCTOR_MODE, evaluateTemplate, V1_MODE } from '../../../src/domain/expression/evaluate.ts';
 import { compileTemplate, parseTemplate } from '../../../src/domain/expression/parse-template.ts';
@@ -244,15 +243,30 @@ describe('the work of one evaluation is bounded over all its expressions', () =>
   });
 });
 
-test('every string of every real definition parses as a template', () => {
-  const corpus = new URL('../../../../shared/corpus/conductor-definitions.jsonl', import.meta.url);
-  const texts = new Set<string>();
-  const collect = (value: unknown): void => {
-    if (typeof value === 'string' && value.includes('${')) texts.add(value);
-    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
-  };
-  for (const line of readFileSync(corpus, 'utf8').trim().split('\n')) collect(JSON.parse(line));
-  const refused = [...texts].filter((text) => !parseTemplate(text).ok);
-  expect(texts.size).toBeGreaterThan(2_900);
-  expect(refused).toEqual([]);
+describe('where an expression ends', () => {
+  const scope = scopeOf({ t: { output: { 'a}b': 1, "q'}": 2, '{x}': 3 } }, u: { output: { n: 'a}b' } } });
+  test.each<[string, JsonValue]>([
+    ["${t.output['a}b']}", 1],
+    ["${t.output['q\\'}']}", 2],
+    ["${t.output['{x}']} and more", '3 and more'],
+    ["${t.output['${u.output.n}']}", 1],
+    ['${t.output{x}}', null],
+  ])('%s', (text, expected) => {
+    const found = evaluated(text, V1_MODE, scope);
+    if (expected === null) expect(found).toMatchObject([{ code: 'EXPRESSION_INVALID' }]);
+    else expect(found).toEqual(expected);
+  });
+
+  test.each([
+    ['${a.${}}', true],
+    ['${a.${ }}', true],
+    ['${a.${b c}}', false],
+    ['${a.${b}', false],
+  ])('an inner one has to parse too, unless it is blank: %s', (text, parses) => {
+    expect(parseTemplate(text).ok).toBe(parses);
+  });
+
+  test('that is blank reads nothing, and is no secret', () => {
+    expect([evaluated('${}'), evaluated('a${ }b')]).toEqual(['', 'ab']);
+  });
 });

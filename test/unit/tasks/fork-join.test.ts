@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PAYLOAD_BYTES_MAX } from '../../../src/domain/execution/payload-limit.ts';
 import { fork, join, loop, noop, setVariable, simple, switchOn, terminate } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -289,5 +290,63 @@ describe('a join script', () => {
   it('fails the join when it breaks, unless the join is optional', () => {
     expect(scripted('$.none.such').status).toBe('FAILED');
     expect(scripted('$.none.such', { optional: true }).open()).toEqual(['a', 'after', 'b']);
+  });
+
+  it('may fail without a reason, may close with errors, and then says so', () => {
+    const answer = (status: string): string => `$.b.status === "COMPLETED" ? {status: "${status}"} : false`;
+    const failing = scripted(answer('FAILED_WITH_TERMINAL_ERROR'));
+    failing.complete('b');
+    expect(failing.reason).toBe('Task j failed with status FAILED_WITH_TERMINAL_ERROR: The join script says so.');
+    const excusing = scripted(
+      '$.b.status === "COMPLETED" ? {status: "COMPLETED_WITH_ERRORS", reasonForIncompletion: "enough"} : false',
+    );
+    excusing.complete('b', { n: 1 });
+    expect(excusing.seen('j')).toMatchObject({
+      status: 'COMPLETED_WITH_ERRORS',
+      reason: 'enough',
+      output: { b: { n: 1 } },
+    });
+    expect(excusing.open()).toEqual(['a', 'after']);
+  });
+
+  it('sees what was never reached as skipped, without an output', () => {
+    const run = new Run({
+      tasks: [
+        fork('f', [[simple('a'), switchOn('s', 'none', { x: [simple('x')] })], [simple('b')]]),
+        join('j', ['x', 'b'], { expression: '({status: "COMPLETED", outputData: {x: $.x, b: $.b}})' }),
+      ],
+    });
+    expect(run.seen('j').output).toEqual({
+      x: { status: 'IN_PROGRESS', output: {} },
+      b: { status: 'IN_PROGRESS', output: {} },
+    });
+    const late = new Run({
+      tasks: [
+        fork('f', [[simple('a'), switchOn('s', 'none', { x: [simple('x')] })], [simple('b')]]),
+        join('j', ['x', 'b'], {
+          expression: '$.x.status === "IN_PROGRESS" ? false : ({status: "COMPLETED", outputData: {x: $.x}})',
+        }),
+      ],
+    });
+    late.complete('a');
+    expect(late.seen('j').output).toEqual({ x: { status: 'SKIPPED', output: {} } });
+  });
+});
+
+describe('a JOIN over a task of a branch that failed before it', () => {
+  it('names the task that it waited for, and that its branch failed', () => {
+    const run = new Run({
+      tasks: [fork('f', [[simple('p', { permissive: true }), simple('p2')], [simple('b')]]), join('j', ['p2', 'b'])],
+    });
+    run.complete('b').failForGood('p', 'no');
+    expect(run.seen('j').reason).toBe('p2: a task of its branch failed');
+  });
+
+  it('hands on as much as fits, and fails where that is too large', () => {
+    const big = { text: 'x'.repeat(PAYLOAD_BYTES_MAX / 2) };
+    const run = new Run({ tasks: [fork('f', [[simple('a')], [simple('b')]]), join('j')] }, { checks: false });
+    run.complete('a', big).complete('b', big);
+    expect(run.seen('j')).toMatchObject({ status: 'FAILED_WITH_TERMINAL_ERROR', output: {} });
+    expect(run.reason).toContain('The joined output is');
   });
 });

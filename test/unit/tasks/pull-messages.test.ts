@@ -107,6 +107,17 @@ describe('PULL_WORKFLOW_MESSAGES', () => {
   });
 });
 
+describe('the input of PULL_WORKFLOW_MESSAGES', () => {
+  it.each([
+    [{ blocking: 'false' }, 'COMPLETED'],
+    [{ blocking: false, batchSize: '2' }, 'COMPLETED'],
+    [{ blocking: 'true' }, 'RUNNING'],
+    [{ blocking: null, batchSize: null }, 'RUNNING'],
+  ])('may be text or absent: %j', (input, status) => {
+    expect(new Run({ tasks: [pull('p', input)] }).status).toBe(status);
+  });
+});
+
 describe('messages of a run', () => {
   it('beyond the number that may wait are refused, and one is taken again when one was pulled', () => {
     const run = new Run({ tasks: [simple('a'), pull('p'), simple('b')] }, { checks: false });

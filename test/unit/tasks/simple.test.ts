@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resume } from '../../../src/domain/execution/resume.ts';
 import { retryDelayMs } from '../../../src/domain/execution/retry.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
-import { fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
+import { dynamicFork, fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
 import { Run, START } from '../../support/drive.ts';
 
 const withPolicy = (fields: JsonObject, rest: readonly Step[] = [simple('after')], node: JsonObject = {}): Run =>
@@ -218,6 +218,16 @@ describe('SIMPLE', () => {
     expect(run.status).toBe('FAILED');
     expect(run.seen('a')).toMatchObject({ status: 'FAILED_WITH_TERMINAL_ERROR' });
     expect(run.seen('a').reason).toContain('EXPRESSION_INVALID');
+  });
+
+  it('is refused when the template of its definition cannot be evaluated, known beforehand or not', () => {
+    const taskDefinitions = [{ name: 'a', inputTemplate: { x: '${workflow.${workflow.input.p}}' } }];
+    const input = { p: 'secrets.x' };
+    const known = new Run({ tasks: [simple('a')], taskDefinitions }, { input });
+    const brought = new Run({ tasks: [dynamicFork('d', [simple('a')]), join('j')], taskDefinitions }, { input });
+    for (const run of [known, brought]) {
+      expect([run.status, run.seen('a').reason]).toEqual(['FAILED', expect.stringContaining('inputTemplate')]);
+    }
   });
 
   it('is refused where data leads its input to a secret', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callbackSecrets, matchesPayload, webhookOf } from '../../../src/domain/tasks/webhook.ts';
+import { callbackSecrets, MATCHES_MAX, matchesPayload, webhookOf } from '../../../src/domain/tasks/webhook.ts';
 import { fork, join, simple, webhook } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -63,6 +63,11 @@ describe('WAIT_FOR_WEBHOOK', () => {
     [{ matches: {} }, 'WAIT_FOR_WEBHOOK takes matches as an object of JSONPath to value.'],
     [{ matches: 'x' }, 'WAIT_FOR_WEBHOOK takes matches as an object of JSONPath to value.'],
     [{ matches: { '$[': 1 } }, 'WAIT_FOR_WEBHOOK cannot read the path "$[".'],
+    [{ expiresIn: [60] }, 'WAIT_FOR_WEBHOOK cannot read expiresIn [60].'],
+    [
+      { matches: Object.fromEntries(Array.from({ length: MATCHES_MAX + 1 }, (_, n) => [`$.a${n}`, n])) },
+      'WAIT_FOR_WEBHOOK takes at most 50 matches.',
+    ],
   ])('with %j is refused at once, and nobody can end it', (input, reason) => {
     const run = new Run({ tasks: [webhook('w', input)] });
     expect([run.status, run.seen('w').reason]).toEqual(['FAILED', reason]);
@@ -87,12 +92,13 @@ describe('what matches', () => {
     [{ '$.a': null }, {}, true],
     [{ '$.a': 1 }, 'text', false],
     [{}, { a: 1 }, true],
+    [{ '$[': 1 }, { a: 1 }, false],
   ])('%j over %j: %s', (matches, payload, is) => {
     expect(matchesPayload({ matches }, payload)).toBe(is);
   });
 
   it('is nothing where a task asks for nothing', () => {
-    expect(matchesPayload({}, { a: 1 })).toBe(false);
+    expect([matchesPayload({}, { a: 1 }), matchesPayload('no object', { a: 1 })]).toEqual([false, false]);
   });
 
   it('names its webhook or takes any', () => {
@@ -110,5 +116,6 @@ describe('what matches', () => {
       ['a', 'b'],
     ]);
     expect([callbackSecrets({ secret: [] }), callbackSecrets({ secret: ['a', ''] })]).toEqual([undefined, undefined]);
+    expect([callbackSecrets('no object'), webhookOf('no object')]).toEqual([[], undefined]);
   });
 });
