@@ -35,6 +35,7 @@ import type { SemaphoreUse } from '../ports/limits.ts';
 import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
 import type { ApplicationError } from './application-error.ts';
 import type { Callback } from './receive-callbacks.ts';
+import type { ScheduleUseCases } from './schedule-use-cases.ts';
 
 export type Outcome<T> = Promise<Result<T, ApplicationError>>;
 
@@ -368,6 +369,7 @@ export interface UseCases {
     list(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<SemaphoreUse>>;
     delete(namespace: Namespace, name: string): Outcome<null>;
   };
+  readonly schedules: ScheduleUseCases;
   readonly access: {
     /** The key in clear is in this answer and nowhere else. */
     createApiKey(

@@ -36,6 +36,14 @@ export type {
   VariablesBody,
 } from '../adapters/http/schemas/executions.ts';
 export type {
+  FiredScheduleBody,
+  PreviewBody,
+  ScheduleBody,
+  SchedulePageBody,
+  SchedulePutBody,
+  ScheduleRunPageBody,
+} from '../adapters/http/schemas/schedules.ts';
+export type {
   HeartbeatBody,
   LeaseAnswerBody,
   LeaseBody,

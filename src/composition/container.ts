@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
+import { parseCron } from '../adapters/cron/croner-calendar.ts';
 import { sha256 } from '../adapters/hash/sha256.ts';
 import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
@@ -31,6 +32,7 @@ import { ReplayExecution } from '../application/replay-execution.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
 import { RetryBudgets } from '../application/retry-budgets.ts';
 import { runAgain } from '../application/run-again.ts';
+import { ManageSchedules } from '../application/schedule-use-cases.ts';
 import { createSemaphoreUseCases } from '../application/semaphore-use-cases.ts';
 import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
@@ -47,6 +49,7 @@ import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
 import type { OutboundHttp } from '../ports/outbound-http.ts';
+import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
@@ -68,6 +71,7 @@ export type Foundations = Readonly<{
   semaphores: SemaphoreStore;
   tags: TagStore;
   workerPolls: WorkerPollStore;
+  schedules: ScheduleStore;
   health: HealthProbe;
   wake: WakeSignal;
   steering: SteeringSandbox;
@@ -180,6 +184,8 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.semaphores, { useValue: semaphores });
   container.register(TOKENS.tags, { useValue: tags });
   container.register(TOKENS.workerPolls, { useValue: given.workerPolls });
+  container.register(TOKENS.schedules, { useValue: given.schedules });
+  container.register(TOKENS.parseCron, { useValue: parseCron });
   container.register(TOKENS.health, { useValue: health });
   container.register(TOKENS.wake, { useValue: wake });
   container.register(TOKENS.steering, { useValue: steering });
@@ -314,6 +320,16 @@ const operateExecution = (c: DependencyContainer): OperateExecution =>
     schemas: c.resolve(TOKENS.schemas),
   });
 
+const manageSchedules = (c: DependencyContainer): ManageSchedules =>
+  new ManageSchedules({
+    engine: c.resolve(TOKENS.engine),
+    schedules: c.resolve(TOKENS.schedules),
+    starts: c.resolve(TOKENS.startInTransaction),
+    parseCron: c.resolve(TOKENS.parseCron),
+    ids: c.resolve(TOKENS.ids),
+    wake: c.resolve(TOKENS.wake),
+  });
+
 const useCases = (c: DependencyContainer) => {
   const index = c.resolve(TOKENS.index);
   const queries = c.resolve(TOKENS.queries);
@@ -360,6 +376,7 @@ const useCases = (c: DependencyContainer) => {
     doors: doors(c),
     outbox: createOutboxUseCases(c.resolve(TOKENS.engine), index, c.resolve(TOKENS.wake)),
     semaphores: createSemaphoreUseCases(c.resolve(TOKENS.semaphores)),
+    schedules: manageSchedules(c),
     access: createAccessUseCases({
       access: c.resolve(TOKENS.access),
       ids: c.resolve(TOKENS.ids),

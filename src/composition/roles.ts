@@ -5,6 +5,7 @@ import { AdmitExecutions } from '../application/admit-executions.ts';
 import { RunCalls } from '../application/calls/run-calls.ts';
 import { POLL_NOTED_EVERY_MS } from '../application/domain-polls.ts';
 import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
+import { FireSchedules } from '../application/fire-schedules.ts';
 import { Loop } from '../application/loop.ts';
 import { PruneCaches } from '../application/prune-caches.ts';
 import { RelayOutbox } from '../application/relay-outbox.ts';
@@ -26,6 +27,7 @@ const IDLE_MS = {
   overflow: 30_000,
   relay: 1_000,
   deadlines: 1_000,
+  schedules: 1_000,
   systemTasks: 1_000,
   calls: 1_000,
   admissions: 1_000,
@@ -129,6 +131,7 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
       },
       wakes: wake.on('timers'),
     }),
+    schedulesLoop(c),
     systemTasksLoop(c),
     callsLoop(c),
     sweepLoop(c),
@@ -155,6 +158,32 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
 
 /** What the server calls itself where it holds a lease. */
 const SERVER_WORKER = `rondo@${hostname()}/${process.pid}`;
+
+/** Fires what is due, over the stores of the container. */
+export const createFireSchedules = (c: DependencyContainer): FireSchedules => {
+  const log = c.resolve(TOKENS.log);
+  return new FireSchedules({
+    engine: c.resolve(TOKENS.engine),
+    schedules: c.resolve(TOKENS.schedules),
+    starts: c.resolve(TOKENS.startInTransaction),
+    parseCron: c.resolve(TOKENS.parseCron),
+    onBroken: ({ namespace, schedule }, error) =>
+      log.error({ namespace, schedule: schedule.name, err: error }, 'a firing of a schedule broke and is tried again'),
+  });
+};
+
+/** Without schedules it sends one query a second: the backstop for a change that no hint told of. */
+const schedulesLoop = (c: DependencyContainer): Loop => {
+  const schedules = createFireSchedules(c);
+  return new Loop({
+    name: 'fire-schedules',
+    runOnce: () => schedules.runOnce(),
+    idleMs: IDLE_MS.schedules,
+    nextInMs: async () => schedules.nextInMs(),
+    wakes: c.resolve(TOKENS.wake).on('schedules'),
+    onError: onError(c),
+  });
+};
 
 /** What runs the tasks that no worker is needed for, over the store it is given. */
 export const createSystemTasks = (c: DependencyContainer, engine: EngineStore): RunSystemTasks =>

@@ -23,6 +23,7 @@ import type { TaskDoors } from '../application/task-doors.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import type { WorkerRegistry } from '../application/worker-registry.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
+import type { ParseCron } from '../domain/schedule/cron.ts';
 import type { AccessStore } from '../ports/access-store.ts';
 import type { CallbackSeal } from '../ports/callback-seal.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -32,6 +33,7 @@ import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
+import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { TagStore } from '../ports/tag-store.ts';
@@ -56,6 +58,8 @@ export const TOKENS = {
   tags: token<TagStore>('tags'),
   workerPolls: token<WorkerPollStore>('workerPolls'),
   access: token<AccessStore>('access'),
+  schedules: token<ScheduleStore>('schedules'),
+  parseCron: token<ParseCron>('parseCron'),
   health: token<HealthProbe>('health'),
   wake: token<WakeSignal>('wake'),
   steering: token<SteeringSandbox>('steering'),

@@ -8,6 +8,7 @@ import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../dom
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { DefinitionStore } from './definition-store.ts';
 import type { RetryCount } from './limits.ts';
+import type { ScheduleTx } from './schedule-store.ts';
 
 /** The locked row of one run: what a pass needs before it reads the log. */
 export type ExecutionHead = Readonly<{
@@ -265,10 +266,10 @@ export type ParkedEvaluation = Readonly<{
 
 /**
  * The writes. They exist only on this object, so a write outside a transaction does not compile.
- * Everything takes its locks in this order: decide queue, executions, task queue, limits, timers, outbox, caches;
+ * Everything takes its locks in this order: schedules, decide queue, executions, task queue, limits, timers, outbox, caches;
  * every statement that touches several rows does so in id order.
  */
-export interface EngineTx extends DefinitionReads, DecisionReads, Pick<DefinitionStore, 'putBundle'> {
+export interface EngineTx extends DefinitionReads, DecisionReads, Pick<DefinitionStore, 'putBundle'>, ScheduleTx {
   /**
    * Claims (deletes) up to `limit` due decide rows, skipping those that others hold, and then locks their executions in
    * id order. Nothing of a run may be read before this (promise 1).

@@ -9,6 +9,7 @@ export type WakeTopic =
   | 'timers'
   /** A place under a limit on runs is free, or another run is first in its queue. */
   | 'admissions'
+  | 'schedules'
   | 'system'
   | 'calls'
   | `queue/${Namespace}/${string}`

@@ -8,7 +8,7 @@ import { FireTimers, ReclaimLeases } from '../application/watch-deadlines.ts';
 import { compose, type Outbound } from '../composition/container.ts';
 import { createLog } from '../composition/log.ts';
 import { messageHandlers } from '../composition/message-handlers.ts';
-import { createSystemTasks } from '../composition/roles.ts';
+import { createFireSchedules, createSystemTasks } from '../composition/roles.ts';
 import { TOKENS } from '../composition/tokens.ts';
 import { CALLS_QUEUE } from '../domain/execution/queues.ts';
 import type { Namespace } from '../domain/kernel/brand.ts';
@@ -95,6 +95,7 @@ export const openSimulatedEngine = async (
     intercept(tasks);
     return tasks.length;
   };
+  const schedules = createFireSchedules(container);
   const steps = [
     () => evaluator.runOnce(),
     () => timers.runOnce(),
@@ -102,6 +103,7 @@ export const openSimulatedEngine = async (
     () => system.runOnce(),
     takeCalls,
     () => relay.runOnce(),
+    () => schedules.runOnce(),
   ];
   return {
     useCases: container.resolve(TOKENS.useCases),

@@ -52,6 +52,7 @@ const LIBRARIES: readonly (readonly [name: RegExp, zones: readonly Zone[]])[] = 
   [/^(slonik|@slonik\/.*)$/, ['adapters/postgres']],
   [/^pg$/, ['adapters/postgres', 'adapters/embedded-postgres']],
   [/^(undici|ipaddr\.js)$/, ['adapters/outbound']],
+  [/^croner$/, ['adapters/cron']],
   [/^express$/, ['adapters/http']],
   [/^pino$/, ['adapters/http', 'composition', 'main']],
   [/^(commander|cli-table3)$/, ['adapters/cli']],

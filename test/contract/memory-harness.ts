@@ -29,6 +29,9 @@ export const memoryHarness: Harness = {
       get workerPolls() {
         return stores.workerPolls;
       },
+      get schedules() {
+        return stores.schedules;
+      },
       get health() {
         return stores.health;
       },

@@ -17,6 +17,7 @@ const INSTANTS = {
   namespace_quotas: ['minute'],
   rate_windows: ['opened_at', 'closes_at'],
   retry_statistics: ['bucket_at'],
+  schedules: ['next_at', 'fire_at'],
 } as const;
 
 const TABLES = [
@@ -46,6 +47,8 @@ const TABLES = [
   'rate_windows',
   'retry_statistics',
   'tags',
+  'schedules',
+  'schedule_runs',
 ];
 
 const advance = async (client: pg.Client, ms: number): Promise<void> => {

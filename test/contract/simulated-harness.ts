@@ -66,7 +66,9 @@ export const simulatedHarness: Harness = {
   name: 'the simulated PostgreSQL',
   open: async (): Promise<OpenHarness> => {
     let stores = openStores();
-    const { access, health, semaphores, tags, workerPolls } = createMemoryStores({ clock: createFakeClock() });
+    const { access, health, semaphores, schedules, tags, workerPolls } = createMemoryStores({
+      clock: createFakeClock(),
+    });
     return {
       get engine() {
         return stores.engine;
@@ -81,6 +83,7 @@ export const simulatedHarness: Harness = {
       semaphores,
       tags,
       workerPolls,
+      schedules,
       health,
       advance: async (ms) => stores.database.advance(ms),
       closedTasks: async (executionId) => closedTasksOf(stores.database, executionId),

@@ -136,6 +136,7 @@ export const bootServer = (options: ServerOptions): Server => {
       semaphores: asPort<Foundations['semaphores']>({}),
       tags: asPort<Foundations['tags']>({}),
       workerPolls: asPort<Foundations['workerPolls']>({ servedQueues: async () => new Set() }),
+      schedules: asPort<Foundations['schedules']>({ nextScheduleInMs: async () => undefined }),
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,

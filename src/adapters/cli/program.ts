@@ -6,6 +6,7 @@ import { addExecutionCommands, addReplayCommand } from './commands/executions.ts
 import { addHistoryCommands } from './commands/history.ts';
 import { addQueuesCommand } from './commands/queues.ts';
 import { addRunCommand } from './commands/run.ts';
+import { addScheduleCommands } from './commands/schedules.ts';
 import { addServerCommands, type ServerCommands } from './commands/server.ts';
 import { addTestCommand, type RunTestFile } from './commands/test.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -54,5 +55,6 @@ const createProgram = (server: EngineCommands, session: Session): Command => {
   addQueuesCommand(program, session);
   addTestCommand(program, session, server.runTestFile);
   addDeadLetterCommands(program, session);
+  addScheduleCommands(program, session);
   return program;
 };

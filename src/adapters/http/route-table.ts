@@ -11,6 +11,7 @@ import { operatorRoutes } from './routes/operator-routes.ts';
 import { outboxRoutes } from './routes/outbox-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { quotaRoutes } from './routes/quota-routes.ts';
+import { scheduleRoutes } from './routes/schedule-routes.ts';
 import { schemaRoutes } from './routes/schema-routes.ts';
 import { semaphoreRoutes } from './routes/semaphore-routes.ts';
 import { startRoutes } from './routes/start-routes.ts';
@@ -36,6 +37,7 @@ export const ROUTES: readonly Route[] = [
   ...workerRoutes,
   ...queueRoutes,
   ...semaphoreRoutes,
+  ...scheduleRoutes,
   ...accessRoutes,
   ...quotaRoutes,
 ];

@@ -25,6 +25,7 @@ import { reportWrites } from './reports.ts';
 import { retryCounts, retryCountWrites } from './retry-counts.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
 import { stepRuns } from './run-steps.ts';
+import { scheduleWrites } from './schedules.ts';
 import type { Serializer } from './serializer.ts';
 import type { MemoryState } from './state.ts';
 import { ALL } from './tables.ts';
@@ -56,6 +57,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...internalEventWrites(state),
   ...cacheWrites(state),
   ...retryCountWrites(state),
+  ...scheduleWrites(state),
 });
 
 /** Runs the work on a transaction object that dies with the transaction, and undoes what it wrote when it throws. */

@@ -17,6 +17,7 @@ import type {
 } from '../../ports/engine-store.ts';
 import type { ExecutionRow, WorkerSeen } from '../../ports/execution-index.ts';
 import type { RetryCount, Semaphore } from '../../ports/limits.ts';
+import type { ScheduleRun } from '../../ports/schedule-store.ts';
 import type { Tag, Tagged } from '../../ports/tag-store.ts';
 
 /** A run as stored; why it is parked is known from its decide row. */
@@ -122,6 +123,8 @@ export type AdmissionRow = Readonly<{
 
 /** Quotas of a namespace, with the minute that is counted and the starts in it. */
 export type QuotaRow = Readonly<{ namespace: Namespace; quotas: NamespaceQuotas; minute: Instant; starts: number }>;
+
+export type StoredScheduleRun = ScheduleRun & Readonly<{ order: number }>;
 
 export type IdempotencyRow = IdempotencyClaim;
 

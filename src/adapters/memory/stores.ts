@@ -6,6 +6,7 @@ import type { CloseTask, EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
+import type { ScheduleStore } from '../../ports/schedule-store.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WakeSignal } from '../../ports/wake-signal.ts';
 import type { WorkerPollStore } from '../../ports/worker-polls.ts';
@@ -13,6 +14,7 @@ import { createAccessStore } from './access-store.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
+import { createScheduleStore } from './schedules.ts';
 import { createSemaphoreStore } from './semaphores.ts';
 import { createSerializer } from './serializer.ts';
 import { createMemoryState } from './state.ts';
@@ -28,6 +30,7 @@ export type MemoryStores = Readonly<{
   semaphores: SemaphoreStore;
   tags: TagStore;
   workerPolls: WorkerPollStore;
+  schedules: ScheduleStore;
   health: HealthProbe;
   wake: WakeSignal;
   /** The closed attempts of a run, which no port reads: for checks of what was recorded. */
@@ -52,6 +55,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     semaphores: createSemaphoreStore(state, serializer),
     tags: createTagStore(state, serializer),
     workerPolls: createWorkerPollStore(state, serializer),
+    schedules: createScheduleStore(state, serializer),
     health: { problems: async () => [] },
     wake,
     closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),

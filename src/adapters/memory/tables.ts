@@ -1,6 +1,7 @@
 import { gateKey } from '../../domain/execution/admit.ts';
 import type { QueuedFamily } from '../../domain/execution/commands.ts';
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { ScheduleRow } from '../../ports/schedule-store.ts';
 import type { Journal } from './journal.ts';
 import {
   type AdmissionRow,
@@ -18,6 +19,7 @@ import {
   type RetryBucketRow,
   type SemaphoreRow,
   type StoredExecution,
+  type StoredScheduleRun,
   type TagRow,
   type TaskOutputRow,
   type TimerRow,
@@ -242,6 +244,28 @@ const retryBucketTable = (journal: Journal) => {
   return Object.assign(new Table<RetryBucketRow>(journal, keyOf, [byTask]), { byTask });
 };
 
+const scheduleTables = (journal: Journal) => {
+  const byName = new OrderedIndex<ScheduleRow>(
+    (row) => row.namespace,
+    (a, b) => compareText(a.schedule.name, b.schedule.name),
+  );
+  const byDue = new OrderedIndex<ScheduleRow>(
+    (row) => (row.fireAt === undefined || row.paused ? undefined : ALL),
+    (a, b) => (a.fireAt ?? 0) - (b.fireAt ?? 0) || compareText(a.id, b.id),
+  );
+  const newest = (a: StoredScheduleRun, b: StoredScheduleRun): number => b.order - a.order;
+  const ofSchedule = new OrderedIndex<StoredScheduleRun>((row) => row.scheduleId, newest);
+  const ofNamespace = new OrderedIndex<StoredScheduleRun>((row) => row.namespace, newest);
+  const keyOf = (row: ScheduleRow) => inNamespace(row.namespace, row.schedule.name);
+  return {
+    schedules: Object.assign(new Table<ScheduleRow>(journal, keyOf, [byName, byDue]), { byName, byDue }),
+    scheduleRuns: Object.assign(new Table<StoredScheduleRun>(journal, (row) => row.id, [ofSchedule, ofNamespace]), {
+      ofSchedule,
+      ofNamespace,
+    }),
+  };
+};
+
 export const dedupKeyOf = (message: { executionId: ExecutionId; dedupKey: string }): string =>
   `${message.executionId}|${message.dedupKey}`;
 
@@ -265,6 +289,7 @@ export const createTables = (journal: Journal) => ({
   tags: tagTable(journal),
   rateWindows: new Table<RateWindowRow>(journal, (row) => inNamespace(row.namespace, row.taskName)),
   retryBuckets: retryBucketTable(journal),
+  ...scheduleTables(journal),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
 });
 

@@ -34,6 +34,7 @@ import { readyQueues } from './ready-queues.ts';
 import { settleTasks, settleTasksAlone } from './reports.ts';
 import { addRetryCounts, forgetPastLimits, retryCounts } from './retry-counts.ts';
 import { stepRuns } from './run-steps.ts';
+import { scheduleWrites } from './schedules.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
 import { findTasks } from './task-definitions.ts';
 import { findTaskOutput, pruneTaskOutputs, storeTaskOutputs } from './task-output-cache.ts';
@@ -122,6 +123,7 @@ const engineTx = (session: Session, memory: PassMemory, turns: QueueTurns): Engi
   retryCounts: (namespace, taskNames) => retryCounts(session, namespace, taskNames),
   addRetryCounts: (counts) => addRetryCounts(session, counts),
   forgetPastLimits: () => forgetPastLimits(session),
+  ...scheduleWrites(session),
 });
 
 const now = async (session: Session): Promise<Instant> => {

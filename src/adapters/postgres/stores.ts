@@ -4,6 +4,7 @@ import type { EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
+import type { ScheduleStore } from '../../ports/schedule-store.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WorkerPollStore } from '../../ports/worker-polls.ts';
 import { createAccessStore } from './access-store.ts';
@@ -12,6 +13,7 @@ import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
 import { createHealthProbe } from './health.ts';
+import { createScheduleStore } from './schedules.ts';
 import { createSemaphoreStore } from './semaphores.ts';
 import { createTagStore } from './tags.ts';
 import { createWorkerPollStore } from './worker-polls.ts';
@@ -33,6 +35,7 @@ export type PostgresStores = Readonly<{
   semaphores: SemaphoreStore;
   tags: TagStore;
   workerPolls: WorkerPollStore;
+  schedules: ScheduleStore;
   health: HealthProbe;
   /** Ends the connections once those in use are given back. */
   close(): Promise<void>;
@@ -49,6 +52,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     semaphores: createSemaphoreStore(database),
     tags: createTagStore(database),
     workerPolls: createWorkerPollStore(database),
+    schedules: createScheduleStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
     close: () => database.close(),
   };

@@ -11,6 +11,7 @@ const ACTIONS = {
   events: ['read'],
   deadLetters: ['read', 'control'],
   semaphores: ['read', 'write'],
+  schedules: ['read', 'write', 'control'],
   keys: ['read', 'write'],
   quotas: ['read'],
   platform: ['admin'],

@@ -5,6 +5,7 @@ import { createAccessUseCases } from '../../../../src/application/access/access-
 import type { StreamItem, UseCases } from '../../../../src/application/use-cases.ts';
 import type { Instant } from '../../../../src/domain/kernel/brand.ts';
 import { err, ok } from '../../../../src/domain/kernel/result.ts';
+import type { ScheduleRow, ScheduleRun } from '../../../../src/ports/schedule-store.ts';
 import {
   DETAIL,
   LEASED,
@@ -131,6 +132,57 @@ const semaphores: UseCases['semaphores'] = {
   delete: async () => ok(null),
 };
 
+const SCHEDULE: ScheduleRow = {
+  id: RUN,
+  namespace: NAMESPACE,
+  schedule: {
+    name: 'nightly',
+    description: 'every night',
+    crons: [{ expression: '0 2 * * *', zone: 'Europe/Berlin' }],
+    startAt: NOON,
+    overlap: 'SKIP',
+    catchUp: 'FIRE_ONE',
+    jitterMs: 500,
+    start: { name: 'order', input: { full: true }, priority: 0 },
+    dialect: 'v1',
+  },
+  paused: true,
+  pausedReason: 'holidays',
+  nextAt: NOON,
+  fireAt: NOON,
+  running: [],
+  attempts: 0,
+  createdAt: NOON,
+  updatedAt: NOON,
+  createdBy: 'key-1',
+  updatedBy: 'key-1',
+};
+const SCHEDULE_RUN: ScheduleRun = {
+  id: '7',
+  scheduleId: RUN,
+  namespace: NAMESPACE,
+  name: 'nightly',
+  workflowName: 'order',
+  state: 'STARTED',
+  manual: false,
+  scheduledAt: NOON,
+  executionId: RUN,
+  recordedAt: NOON,
+};
+const ofSchedule = async (name: string) => (name === 'nightly' ? ok(SCHEDULE) : NOT_FOUND);
+const schedules: UseCases['schedules'] = {
+  put: async () => ok({ outcome: 'created', row: SCHEDULE }),
+  get: (_, name) => ofSchedule(name),
+  list: async () => ok({ items: [SCHEDULE], nextCursor: 'next' }),
+  delete: async (_, name) => (name === 'nightly' ? ok(null) : NOT_FOUND),
+  pause: (_, name) => ofSchedule(name),
+  resume: (_, name) => ofSchedule(name),
+  fire: async (_, name) => (name === 'nightly' ? ok({ executionId: RUN }) : NOT_FOUND),
+  preview: async () => ok([NOON]),
+  previewOf: async (_, name) => (name === 'nightly' ? ok([NOON]) : NOT_FOUND),
+  runs: async (_, name) => (name === 'nightly' ? ok({ items: [SCHEDULE_RUN] }) : NOT_FOUND),
+};
+
 /**
  * Use cases that answer like an engine with one run, one workflow definition and one task definition. Keys and namespaces
  * are real, over the store in memory.
@@ -148,6 +200,7 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     doors: { ...doors, ...overrides.doors },
     outbox: { ...outbox, ...overrides.outbox },
     semaphores: { ...semaphores, ...overrides.semaphores },
+    schedules: { ...schedules, ...overrides.schedules },
     access: { ...access, ...overrides.access },
     health: { problems: async () => [], ...overrides.health },
   };

@@ -46,6 +46,28 @@ export const ROUTE_CASES: Readonly<Record<string, RouteCase>> = {
   'GET /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, status: 200 },
   'PUT /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, json: { permits: 3 }, status: 201 },
   'DELETE /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, status: 204 },
+  'GET /v1/ns/:ns/schedules': { path: `${ns}/schedules?limit=5&paused=false&text=night`, status: 200 },
+  'POST /v1/ns/:ns/schedules/preview': {
+    path: `${ns}/schedules/preview`,
+    json: { cron: '0 2 * * *', timezone: 'Europe/Berlin', count: 3 },
+    status: 200,
+  },
+  'GET /v1/ns/:ns/schedules/:name': { path: `${ns}/schedules/nightly`, status: 200 },
+  'PUT /v1/ns/:ns/schedules/:name': {
+    path: `${ns}/schedules/nightly`,
+    json: { crons: [{ cron: '0 2 * * *' }], jitterSeconds: 0.5, workflow: { name: 'order', input: { full: true } } },
+    status: 201,
+  },
+  'DELETE /v1/ns/:ns/schedules/:name': { path: `${ns}/schedules/nightly`, status: 204 },
+  'POST /v1/ns/:ns/schedules/:name/pause': {
+    path: `${ns}/schedules/nightly/pause`,
+    json: { reason: 'holidays' },
+    status: 200,
+  },
+  'POST /v1/ns/:ns/schedules/:name/resume': { path: `${ns}/schedules/nightly/resume`, status: 200 },
+  'POST /v1/ns/:ns/schedules/:name/fire': { path: `${ns}/schedules/nightly/fire`, status: 201 },
+  'GET /v1/ns/:ns/schedules/:name/preview': { path: `${ns}/schedules/nightly/preview?count=2`, status: 200 },
+  'GET /v1/ns/:ns/schedules/:name/runs': { path: `${ns}/schedules/nightly/runs`, status: 200 },
   'POST /v1/ns/:ns/executions/search': {
     path: `${ns}/executions/search`,
     json: { statuses: ['RUNNING'], startedAfter: '2026-01-01T00:00:00Z', limit: 10 },
