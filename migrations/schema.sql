@@ -143,6 +143,47 @@ create table retry_statistics (
   constraint retry_statistics_pkey PRIMARY KEY (namespace, task_name, bucket_at)
 ) with (fillfactor=70);
 
+create table schedule_runs (
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  id bigint not null generated always as identity,
+  schedule_id uuid not null,
+  workflow_name text collate "C" not null,
+  state text collate "C" not null,
+  manual boolean not null,
+  scheduled_at timestamp with time zone not null,
+  workflow_id uuid not null,
+  reason text,
+  recorded_at timestamp with time zone not null default clock_timestamp(),
+  constraint schedule_runs_pkey PRIMARY KEY (schedule_id, id),
+  constraint schedule_runs_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES schedules(id) ON DELETE CASCADE,
+  constraint schedule_runs_state CHECK ((state = ANY (ARRAY['STARTED'::text, 'FAILED'::text, 'SKIPPED'::text, 'MISSED'::text])))
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX schedule_runs_of_namespace ON public.schedule_runs USING btree (namespace, id);
+CREATE UNIQUE INDEX schedule_runs_once ON public.schedule_runs USING btree (schedule_id, workflow_id, state);
+
+create table schedules (
+  id uuid not null,
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  workflow_name text collate "C" not null,
+  schedule json not null,
+  paused boolean not null,
+  paused_reason text,
+  next_at timestamp with time zone,
+  fire_at timestamp with time zone,
+  catch_up_until timestamp with time zone,
+  running uuid[] not null,
+  attempts integer not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null,
+  created_by text not null,
+  updated_by text not null,
+  constraint schedules_name UNIQUE (namespace, name),
+  constraint schedules_pkey PRIMARY KEY (id)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX schedules_due ON public.schedules USING btree (fire_at, id) WHERE ((fire_at IS NOT NULL) AND (NOT paused));
+
 create table schema_migrations (
   version integer not null,
   name text not null,
