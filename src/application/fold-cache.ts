@@ -30,6 +30,11 @@ export class FoldCache {
     this.bytesMax = bytesMax;
   }
 
+  /** What is cached of a run, to be read at once: who takes it may change it. */
+  peek(id: ExecutionId): ExecutionState | undefined {
+    return this.states.get(id);
+  }
+
   take(id: ExecutionId): ExecutionState | undefined {
     const state = this.states.get(id);
     if (state === undefined) return undefined;

@@ -4,7 +4,10 @@ import type { LeasedTask, TaskReport } from '../ports/engine-store.ts';
 /** Leases remembered per process; the oldest are forgotten first. */
 export const HELD_LEASES_MAX = 100_000;
 
-type HeldLease = Pick<LeasedTask, 'ref' | 'iteration' | 'attempt' | 'leaseToken' | 'workerId' | 'startedAt'>;
+export type HeldLease = Pick<
+  LeasedTask,
+  'ref' | 'iteration' | 'attempt' | 'queue' | 'leaseToken' | 'workerId' | 'startedAt'
+>;
 
 /**
  * The leases that this process gave out: who ran an attempt and since when, which the fact that ends it tells. Only a memory:
@@ -14,9 +17,9 @@ export class HeldLeases {
   private readonly leases = new Map<TaskId, HeldLease>();
 
   remember(tasks: readonly LeasedTask[]): void {
-    for (const { taskId, ref, iteration, attempt, leaseToken, workerId, startedAt } of tasks) {
+    for (const { taskId, ref, iteration, attempt, queue, leaseToken, workerId, startedAt } of tasks) {
       this.leases.delete(taskId);
-      this.leases.set(taskId, { ref, iteration, attempt, leaseToken, workerId, startedAt });
+      this.leases.set(taskId, { ref, iteration, attempt, queue, leaseToken, workerId, startedAt });
     }
     for (const oldest of this.leases.keys()) {
       if (this.leases.size <= HELD_LEASES_MAX) break;
@@ -28,6 +31,11 @@ export class HeldLeases {
   of({ taskId, leaseToken }: Pick<TaskReport, 'taskId' | 'leaseToken'>): HeldLease | undefined {
     const lease = this.leases.get(taskId);
     return lease?.leaseToken === leaseToken ? lease : undefined;
+  }
+
+  /** The lease of an attempt that was given out last, for a caller who knows no token. */
+  last(taskId: TaskId): HeldLease | undefined {
+    return this.leases.get(taskId);
   }
 
   forget(taskId: TaskId): void {

@@ -1,10 +1,10 @@
 import type { DefinitionProblem } from '../domain/definition/definition-problem.ts';
 import type { Plan } from '../domain/definition/plan.ts';
 import type { TaskDefinition } from '../domain/definition/task-definition.ts';
-import type { Dialect, WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
+import type { Dialect, RateLimitConfig, WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ReplayDifference } from '../domain/execution/replay.ts';
-import type { ExecutionStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionStatus, ResultStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionView } from '../domain/execution/view.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
@@ -28,14 +28,19 @@ import type {
   ExecutionFilter,
   ExecutionRow,
   ExecutionSummary,
+  FoundTasks,
   QueueDepth,
+  TaskFilter,
   WorkerSeen,
 } from '../ports/execution-index.ts';
 import type { SemaphoreUse } from '../ports/limits.ts';
 import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
+import type { Tag, Tagged, TaggedKind, TaggedWith } from '../ports/tag-store.ts';
 import type { ApplicationError } from './application-error.ts';
 import type { Callback } from './receive-callbacks.ts';
 import type { ScheduleUseCases } from './schedule-use-cases.ts';
+import type { PolledTask } from './unfenced/run-facts.ts';
+import type { TaskUpdate, UpdateAnswer } from './unfenced/task-update.ts';
 
 export type Outcome<T> = Promise<Result<T, ApplicationError>>;
 
@@ -169,7 +174,7 @@ export type SignalCall = Readonly<{
 
 /** How a person, a callback or another run ends a task that nobody leases. */
 export type CompleteTaskCall = Readonly<{
-  status: 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
+  status: ResultStatus;
   output: JsonObject;
   reason?: string;
 }>;
@@ -238,11 +243,17 @@ export interface UseCases {
     getTask(namespace: Namespace, name: string): Outcome<TaskDefinitionRow>;
     listTasks(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<TaskDefinitionRow>>;
     deleteTask(namespace: Namespace, name: string): Outcome<null>;
-    /** A version never changes; without one the next is taken, unless the highest says the same. */
+    /**
+     * A version never changes, unless it is to be overwritten; without one the next is taken, or the highest where that says
+     * the same.
+     */
     registerSchema(
       namespace: Namespace,
       document: SchemaDocument,
-    ): Outcome<Readonly<{ outcome: Exclude<PutDefinitionOutcome, 'replaced'>; name: string; version: number }>>;
+      overwrites?: boolean,
+    ): Outcome<Readonly<{ outcome: PutDefinitionOutcome; name: string; version: number }>>;
+    /** Sets, or without one takes away, the limit on runs in every version of a workflow; runs that are going keep theirs. */
+    putRateLimit(namespace: Namespace, name: string, limit: RateLimitConfig | undefined): Outcome<null>;
     getSchema(namespace: Namespace, name: string, version?: number): Outcome<SchemaRow>;
     listSchemas(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<SchemaRow>>;
     deleteSchema(namespace: Namespace, name: string, version: number): Outcome<null>;
@@ -337,6 +348,42 @@ export interface UseCases {
     queues(namespace: Namespace): Outcome<readonly QueueDepth[]>;
     queue(namespace: Namespace, queue: string): Outcome<QueueDepth>;
     workers(namespace: Namespace): Outcome<readonly WorkerSeen[]>;
+  };
+  /** Tasks for clients that know an attempt by its id and its holder by the name of the worker, and no lease tokens. */
+  readonly tasks: {
+    /** A lease, with what is known of the runs. Errors: LIMIT_EXCEEDED. */
+    poll(call: LeaseCall): Outcome<readonly PolledTask[]>;
+    /** Errors: NOT_FOUND, INVALID_STATE. */
+    update(namespace: Namespace, update: TaskUpdate, by: string): Outcome<UpdateAnswer>;
+    /** The same, and the next task of the queue for the worker, where the update ended one. */
+    updateAndTakeNext(
+      namespace: Namespace,
+      update: TaskUpdate,
+      by: string,
+      signal: AbortSignal,
+    ): Outcome<PolledTask | undefined>;
+    /** Ends the task whoever holds it. Errors: NOT_FOUND, TERMINAL_STATE, INVALID_STATE. */
+    end(namespace: Namespace, taskId: TaskId, call: CompleteTaskCall, by: string): Outcome<ExecutionSummary>;
+    appendLogs(namespace: Namespace, taskId: TaskId, lines: readonly string[]): Outcome<null>;
+    search(
+      namespace: Namespace,
+      filter: TaskFilter,
+      page: Readonly<{ offset: number; limit: number; countMax: number }>,
+    ): Promise<FoundTasks>;
+    /** Lets whoever waits for a queue look again. Returns how many of its tasks nobody holds. */
+    requeue(namespace: Namespace, queue: string): Promise<number>;
+  };
+  /** Tags of things with a name. Errors: VALIDATION_FAILED, LIMIT_EXCEEDED. */
+  readonly tags: {
+    add(namespace: Namespace, thing: Tagged, tags: readonly Tag[]): Outcome<null>;
+    replace(namespace: Namespace, thing: Tagged, tags: readonly Tag[]): Outcome<null>;
+    /** Returns how many of them there were. */
+    remove(namespace: Namespace, thing: Tagged, tags: readonly Tag[]): Promise<number>;
+    /** As when the thing itself is deleted. */
+    clear(namespace: Namespace, thing: Tagged): Promise<void>;
+    of(namespace: Namespace, kind: TaggedKind, names: readonly string[]): Promise<ReadonlyMap<string, readonly Tag[]>>;
+    namesWith(namespace: Namespace, kind: TaggedKind, tag: Tag): Promise<readonly string[]>;
+    list(namespace: Namespace): Promise<readonly TaggedWith[]>;
   };
   readonly doors: {
     /** Ends a waiting task; the same call again is answered like the first. */

@@ -38,7 +38,12 @@ import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { StoreClock } from '../application/store-clock.ts';
 import { FollowExecution } from '../application/stream-execution.ts';
+import { createTagUseCases } from '../application/tag-use-cases.ts';
 import { TaskDoors } from '../application/task-doors.ts';
+import { RunFactsReader } from '../application/unfenced/run-facts.ts';
+import { TakeNext } from '../application/unfenced/take-next.ts';
+import { createTaskUseCases } from '../application/unfenced/task-use-cases.ts';
+import { UpdateTasks } from '../application/unfenced/update-tasks.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
@@ -310,6 +315,35 @@ const doors = (c: DependencyContainer): UseCases['doors'] => {
   };
 };
 
+const tasks = (c: DependencyContainer): UseCases['tasks'] => {
+  const leases = c.resolve(TOKENS.leases);
+  const held = c.resolve(TOKENS.heldLeases);
+  const doors = c.resolve(TOKENS.doors);
+  const index = c.resolve(TOKENS.index);
+  return createTaskUseCases({
+    leases,
+    held,
+    doors,
+    index,
+    wake: c.resolve(TOKENS.wake),
+    next: new TakeNext({ leases, held, polls: c.resolve(TOKENS.parkedPolls), release: c.resolve(TOKENS.release) }),
+    runs: new RunFactsReader({
+      index,
+      cache: c.resolve(TOKENS.foldCache),
+      plans: c.resolve(TOKENS.plans),
+      bundles: c.resolve(TOKENS.definitions),
+    }),
+    updates: new UpdateTasks({
+      held,
+      doors,
+      engine: c.resolve(TOKENS.engine),
+      clock: c.resolve(TOKENS.clock),
+      reports: c.resolve(TOKENS.reports),
+      delayed: c.resolve(TOKENS.delayed),
+    }),
+  });
+};
+
 const operateExecution = (c: DependencyContainer): OperateExecution =>
   new OperateExecution({
     control: c.resolve(TOKENS.control),
@@ -341,6 +375,7 @@ const useCases = (c: DependencyContainer) => {
       checkScript: steering.checkSyntax,
       schemas: c.resolve(TOKENS.schemas),
       hash: sha256,
+      tags: c.resolve(TOKENS.tags),
     }),
     executions: createExecutionUseCases({
       start: c.resolve(TOKENS.start),
@@ -373,6 +408,8 @@ const useCases = (c: DependencyContainer) => {
       workers: c.resolve(TOKENS.workers),
       index,
     }),
+    tasks: tasks(c),
+    tags: createTagUseCases(c.resolve(TOKENS.tags)),
     doors: doors(c),
     outbox: createOutboxUseCases(c.resolve(TOKENS.engine), index, c.resolve(TOKENS.wake)),
     semaphores: createSemaphoreUseCases(c.resolve(TOKENS.semaphores)),

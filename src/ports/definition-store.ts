@@ -69,11 +69,12 @@ export interface DefinitionStore {
   /**
    * Stores a version of a schema; other content under a version that exists is a conflict. Without a version the next free
    * one is taken, allocated under the advisory lock `namespace:schema:name` (promise 9), unless the highest has this content.
+   * With `overwrites` other content replaces that of a version that exists; what carries it already keeps what it has.
    */
   putSchema(
     namespace: Namespace,
-    schema: Readonly<{ name: string; version?: number; data: JsonValue }>,
-  ): Promise<Readonly<{ outcome: Exclude<PutDefinitionOutcome, 'replaced'>; version: number }>>;
+    schema: Readonly<{ name: string; version?: number; data: JsonValue; overwrites?: boolean }>,
+  ): Promise<Readonly<{ outcome: PutDefinitionOutcome; version: number }>>;
   /** The named version, or the highest. */
   findSchema(namespace: Namespace, name: string, version?: number): Promise<SchemaRow | undefined>;
   /** By name and version. */

@@ -3,7 +3,7 @@ import type { Command, QueuedFamily, TimerPurpose } from '../domain/execution/co
 import type { SequencedEvent, TaskSlot, WorkflowEvent } from '../domain/execution/events.ts';
 import type { OutputKey } from '../domain/execution/output-cache.ts';
 import type { TaskOutcome } from '../domain/execution/requests.ts';
-import type { ExecutionStatus, ReportStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionStatus, ResultStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { DefinitionStore } from './definition-store.ts';
@@ -109,7 +109,7 @@ export type LeasedTask = Readonly<
 export type TaskReport = Readonly<{
   taskId: TaskId;
   leaseToken: LeaseToken;
-  status: ReportStatus;
+  status: ResultStatus;
   output: JsonObject;
   reason?: string;
 }>;

@@ -1,5 +1,5 @@
 import type { SequencedEvent } from '../domain/execution/events.ts';
-import type { ExecutionStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionStatus, TaskStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Instant, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { LogLine, OpenTaskRow } from './engine-store.ts';
@@ -71,6 +71,28 @@ export type WorkerSeen = Readonly<{ queue: string; workerId: string; lastPollAt:
 /** A task that is open for a payload at a webhook. */
 export type WebhookWait = Readonly<{ taskId: TaskId; input: JsonValue }>;
 
+/** Attempts of tasks over all runs; what is absent does not count. */
+export type TaskFilter = Readonly<{
+  executionIds?: readonly ExecutionId[];
+  taskIds?: readonly TaskId[];
+  /** Of the run. */
+  workflowNames?: readonly string[];
+  correlationIds?: readonly string[];
+  taskNames?: readonly string[];
+  /** The type of the step or, of one that workers do, the name of its task. */
+  types?: readonly string[];
+  statuses?: readonly TaskStatus[];
+  scheduledAfter?: Instant;
+  scheduledBefore?: Instant;
+  startedAfter?: Instant;
+  startedBefore?: Instant;
+  endedAfter?: Instant;
+  endedBefore?: Instant;
+}>;
+
+/** Attempts found, the newest first, and how many there are, counted up to a bound. */
+export type FoundTasks = Readonly<{ taskIds: readonly TaskId[]; total: number }>;
+
 /** The reads of runs. Each filters by namespace itself; nothing decides from them. */
 export interface ExecutionIndex extends OutboxIndex {
   find(namespace: Namespace, executionId: ExecutionId): Promise<ExecutionRow | undefined>;
@@ -104,6 +126,12 @@ export interface ExecutionIndex extends OutboxIndex {
     page: Readonly<{ limit: number; after?: TaskId }>,
   ): Promise<readonly WebhookWait[]>;
   queues(namespace: Namespace): Promise<readonly QueueDepth[]>;
+  /** Attempts of workers, of the server and of those that wait, open and closed. */
+  searchTasks(
+    namespace: Namespace,
+    filter: TaskFilter,
+    page: Readonly<{ offset: number; limit: number; countMax: number }>,
+  ): Promise<FoundTasks>;
   /** What limits the tasks of these names, as it is now; names without limits are absent. */
   taskGates(namespace: Namespace, taskNames: readonly string[]): Promise<readonly TaskGates[]>;
 }

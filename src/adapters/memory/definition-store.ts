@@ -150,18 +150,18 @@ const schemaMethods = (
       .filter((row) => row.name === name)
       .at(-1);
   return {
-    putSchema: async (namespace, { name, version, data }) => {
+    putSchema: async (namespace, { name, version, data, overwrites = false }) => {
       const latest = highest(namespace, name);
       if (version === undefined && latest !== undefined && isDeepStrictEqual(latest.data, data)) {
         return { outcome: 'unchanged', version: latest.version };
       }
       const at = version ?? (latest?.version ?? 0) + 1;
       const present = schemas.get(keyOf(namespace, name, at));
-      if (present !== undefined) {
-        return { outcome: isDeepStrictEqual(present.data, data) ? 'unchanged' : 'conflict', version: at };
-      }
-      schemas.set(keyOf(namespace, name, at), { namespace, name, version: at, data, createdAt: state.now() });
-      return { outcome: 'created', version: at };
+      if (present !== undefined && isDeepStrictEqual(present.data, data)) return { outcome: 'unchanged', version: at };
+      if (present !== undefined && !overwrites) return { outcome: 'conflict', version: at };
+      const createdAt = present?.createdAt ?? state.now();
+      schemas.set(keyOf(namespace, name, at), { namespace, name, version: at, data, createdAt });
+      return { outcome: present === undefined ? 'created' : 'replaced', version: at };
     },
     findSchema: async (namespace, name, version) =>
       version === undefined

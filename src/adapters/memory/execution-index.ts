@@ -16,6 +16,7 @@ import { queueDepths } from './queue-depths.ts';
 import type { OpenTask, StoredExecution } from './rows.ts';
 import type { Serializer } from './serializer.ts';
 import type { MemoryState } from './state.ts';
+import { searchTasks } from './task-search.ts';
 
 const findRow = (state: MemoryState, namespace: Namespace, executionId: ExecutionId): ExecutionRow | undefined => {
   const row = state.tables.executions.get(executionId);
@@ -149,6 +150,7 @@ export const createExecutionIndex = (state: MemoryState, serializer: Serializer)
           .map(({ task }) => ({ taskId: task.taskId, input: task.input })),
       ),
     queues: (namespace) => serializer.read(() => queueDepths(state, namespace)),
+    searchTasks: (namespace, filter, page) => serializer.read(() => searchTasks(state, namespace, filter, page)),
     deadLetters: (namespace, page) => serializer.read(() => deadLetters(state, namespace, page)),
     internalEvents: (namespace, sink, page) => serializer.read(() => internalEvents(state, namespace, sink, page)),
     taskGates: (namespace, taskNames) =>

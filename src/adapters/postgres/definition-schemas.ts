@@ -11,6 +11,7 @@ const insert = preparedCommand('schemas_insert');
 const lockName = preparedCommand('schemas_lock_name');
 const find = prepared('schemas_find', row);
 const list = prepared('schemas_list', row);
+const replace = preparedCommand('schemas_replace');
 const remove = preparedCommand('schemas_delete');
 
 type Given = Parameters<DefinitionStore['putSchema']>[1];
@@ -47,16 +48,26 @@ const putVersion = async (
   name: string,
   version: number,
   data: JsonValue,
+  overwrites = false,
 ): Promise<Stored> => {
   if (await insertVersion(session, namespace, name, version, data)) return { outcome: 'created', version };
   const present = await findVersion(session, namespace, name, version);
-  return { outcome: isDeepStrictEqual(present?.data, data) ? 'unchanged' : 'conflict', version };
+  if (isDeepStrictEqual(present?.data, data)) return { outcome: 'unchanged', version };
+  if (!overwrites) return { outcome: 'conflict', version };
+  await session.run(replace`
+    update definition_schemas set content = ${JSON.stringify(data)}::json
+    where namespace = ${namespace} and name = ${name} and version = ${version}`);
+  return { outcome: 'replaced', version };
 };
 
 /** Two callers would read the same highest version, so they take turns on the name (promise 9). */
-const put = async (session: Session, namespace: Namespace, { name, version, data }: Given): Promise<Stored> => {
+const put = async (
+  session: Session,
+  namespace: Namespace,
+  { name, version, data, overwrites }: Given,
+): Promise<Stored> => {
   await session.run(lockName`select pg_advisory_xact_lock(hashtextextended(${`${namespace}:schema:${name}`}, 0))`);
-  if (version !== undefined) return putVersion(session, namespace, name, version, data);
+  if (version !== undefined) return putVersion(session, namespace, name, version, data, overwrites);
   const latest = await findVersion(session, namespace, name, undefined);
   if (latest !== undefined && isDeepStrictEqual(latest.data, data)) {
     return { outcome: 'unchanged', version: latest.version };

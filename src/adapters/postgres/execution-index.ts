@@ -32,6 +32,7 @@ import {
   word,
 } from './statement.ts';
 import { taskGates } from './task-gates.ts';
+import { searchTasks } from './task-search.ts';
 
 const summary = z.object({
   executionId,
@@ -249,6 +250,7 @@ export const createExecutionIndex = (session: Session): ExecutionIndex => ({
   },
   webhookWaits: (namespace, page) => findWebhookWaits(session, namespace, page),
   queues: (namespace) => queueDepths(session, namespace),
+  searchTasks: (namespace, filter, page) => searchTasks(session, namespace, filter, page),
   deadLetters: (namespace, page) => deadLetters(session, namespace, page),
   internalEvents: (namespace, sink, page) => internalEvents(session, namespace, sink, page),
   taskGates: (namespace, taskNames) => taskGates(session, namespace, taskNames),

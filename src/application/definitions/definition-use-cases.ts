@@ -3,6 +3,7 @@ import { ok } from '../../domain/kernel/result.ts';
 import type { UseCases } from '../use-cases.ts';
 import { definitionNotFound, refusedDefinition } from './definition-error.ts';
 import { listTasks, listWorkflows } from './list-definitions.ts';
+import { createPutRateLimit } from './put-rate-limit.ts';
 import { createRegisterWorkflow, type DefinitionCollaborators, readWorkflow } from './register-workflow.ts';
 import { resolveTaskSchemas } from './resolve-schemas.ts';
 import { createSchemaUseCases } from './schema-use-cases.ts';
@@ -30,8 +31,13 @@ const workflowQueries = (collaborators: DefinitionCollaborators) => {
       const rows = await definitions.listWorkflowVersions(namespace, name);
       return rows.length === 0 ? noWorkflow(name) : ok(rows);
     },
-    deleteWorkflow: async (namespace, name, version) =>
-      (await definitions.deleteWorkflow(namespace, name, version)) ? ok(null) : noWorkflow(name, version),
+    deleteWorkflow: async (namespace, name, version) => {
+      if (!(await definitions.deleteWorkflow(namespace, name, version))) return noWorkflow(name, version);
+      const left = await definitions.findWorkflow(namespace, name);
+      if (left === undefined) await collaborators.tags.clearTags(namespace, { kind: 'WORKFLOW', name });
+      return ok(null);
+    },
+    putRateLimit: createPutRateLimit(collaborators),
   } satisfies Partial<DefinitionUseCases>;
 };
 
@@ -50,7 +56,11 @@ const taskUseCases = (collaborators: DefinitionCollaborators) => {
       return row === undefined ? noTask(name) : ok(row);
     },
     listTasks: (namespace, limit, cursor) => listTasks(definitions, namespace, limit, cursor),
-    deleteTask: async (namespace, name) => ((await definitions.deleteTask(namespace, name)) ? ok(null) : noTask(name)),
+    deleteTask: async (namespace, name) => {
+      if (!(await definitions.deleteTask(namespace, name))) return noTask(name);
+      await collaborators.tags.clearTags(namespace, { kind: 'TASK', name });
+      return ok(null);
+    },
   } satisfies Partial<DefinitionUseCases>;
 };
 

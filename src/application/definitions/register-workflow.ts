@@ -10,6 +10,7 @@ import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import type { ContentHasher } from '../../ports/content-hasher.ts';
 import type { DefinitionQuotaExceeded, DefinitionStore, PutDefinitionOutcome } from '../../ports/definition-store.ts';
 import type { SchemaValidator } from '../../ports/schema-validator.ts';
+import type { TagStore } from '../../ports/tag-store.ts';
 import type { ApplicationError } from '../application-error.ts';
 import { exceededError } from '../exceeded-limit.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -25,6 +26,8 @@ export type DefinitionCollaborators = Readonly<{
   checkScript: CheckScript;
   schemas: SchemaValidator;
   hash: ContentHasher;
+  /** What is deleted keeps none. */
+  tags: Pick<TagStore, 'clearTags'>;
 }>;
 
 type Registered = Readonly<{ outcome: PutDefinitionOutcome; definition: WorkflowDefinition }>;

@@ -31,17 +31,17 @@ const problemsOf = (
 };
 
 /**
- * Registering, reading and deleting schemas. A version never changes; definitions that name it carry its data, so deleting it
+ * Registering, reading and deleting schemas. A version changes only where that is asked for; definitions that name it carry its data, so deleting it
  * changes none of them. Errors: NOT_FOUND, INVALID_CURSOR, ALREADY_EXISTS, VALIDATION_FAILED, INVALID_NAME.
  */
 export const createSchemaUseCases = (collaborators: SchemaCollaborators): SchemaUseCases => {
   const { definitions } = collaborators;
   return {
-    registerSchema: async (namespace, document) => {
+    registerSchema: async (namespace, document, overwrites = false) => {
       const problems = problemsOf(document, collaborators);
       if (problems.length > 0) return refusedDefinition(problems);
       const { name, version, data } = document;
-      const given = { name, data, ...(version === undefined ? {} : { version }) };
+      const given = { name, data, overwrites, ...(version === undefined ? {} : { version }) };
       return ok({ name, ...(await definitions.putSchema(namespace, given)) });
     },
     getSchema: async (namespace, name, version) => {

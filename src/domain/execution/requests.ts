@@ -2,7 +2,7 @@ import type { Plan } from '../definition/plan.ts';
 import type { ExecutionId, Instant } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { Asked, DeadlineKind, ParentLink, TaskSlot } from './events.ts';
-import type { AttemptStatus, ReportStatus } from './statuses.ts';
+import type { AttemptStatus, ReportStatus, ResultStatus } from './statuses.ts';
 
 /** What was reported of an attempt: by its worker, the system-task runner, a timer, the reclaimer or a signal. */
 export type TaskOutcome = Readonly<
@@ -37,7 +37,7 @@ export type ExecutionRequest =
       type: 'CompleteTask';
       /** Names the attempt: the seq of the event that scheduled it. */
       scheduledSeq: number;
-      status: ReportStatus;
+      status: ResultStatus;
       output: JsonObject;
       reason?: string;
       by: string;

@@ -18,6 +18,9 @@ export type OperatorStatus = 'COMPLETED' | 'COMPLETED_WITH_ERRORS' | 'FAILED_WIT
 /** What a worker may report. */
 export type ReportStatus = 'COMPLETED' | 'FAILED' | 'FAILED_WITH_TERMINAL_ERROR';
 
+/** The same at Conductor's door, where a worker may also give its task up: what its step then needs it never gets. */
+export type ResultStatus = ReportStatus | 'CANCELED';
+
 export type TaskStatus = 'SCHEDULED' | 'IN_PROGRESS' | AttemptStatus;
 
 export const isClosedExecution = (status: ExecutionStatus): status is ClosedExecutionStatus =>

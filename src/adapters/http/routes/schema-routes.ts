@@ -42,7 +42,9 @@ const register = namespaceRoute({
       const message = 'This version exists with other content; register the next version.';
       return err({ code: 'ALREADY_EXISTS' as const, message, path: 'version' });
     }
-    const answer = { outcome, name, version: registered.value.version };
+    // Nothing was to be overwritten.
+    const stored = outcome === 'created' ? outcome : 'unchanged';
+    const answer: RegisteredSchemaBody = { outcome: stored, name, version: registered.value.version };
     return ok(json<RegisteredSchemaBody>(outcome === 'created' ? 201 : 200, answer));
   },
 });

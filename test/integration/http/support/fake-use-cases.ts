@@ -51,6 +51,7 @@ const definitions: UseCases['definitions'] = {
   getSchema: async (_, name) => (name === 'order' ? ok(SCHEMA_ROW) : NOT_FOUND),
   listSchemas: async () => ok({ items: [SCHEMA_ROW] }),
   deleteSchema: async (_, name) => (name === 'order' ? ok(null) : NOT_FOUND),
+  putRateLimit: async (_, name) => (name === 'order' ? ok(null) : NOT_FOUND),
 };
 
 const executions: UseCases['executions'] = {
@@ -95,6 +96,26 @@ const workers: UseCases['workers'] = {
   queues: async () => ok([DEPTH]),
   queue: async (_, queue) => (queue === 'bill' ? ok(DEPTH) : NOT_FOUND),
   workers: async () => ok([{ queue: 'bill', workerId: 'w1', lastPollAt: NOON }]),
+};
+
+const tasks: UseCases['tasks'] = {
+  poll: async () => ok([]),
+  update: async (_, { taskId }) => (taskId === LEASED.taskId ? ok({ kind: 'done' }) : NOT_FOUND),
+  updateAndTakeNext: async () => ok(undefined),
+  end: async (_, taskId) => (taskId === LEASED.taskId ? ok(SUMMARY) : NOT_FOUND),
+  appendLogs: async () => ok(null),
+  search: async () => ({ taskIds: [], total: 0 }),
+  requeue: async () => 0,
+};
+
+const tags: UseCases['tags'] = {
+  add: async () => ok(null),
+  replace: async () => ok(null),
+  remove: async () => 0,
+  clear: async () => undefined,
+  of: async () => new Map(),
+  namesWith: async () => [],
+  list: async () => [],
 };
 
 const doors: UseCases['doors'] = {
@@ -197,6 +218,8 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     definitions: { ...definitions, ...overrides.definitions },
     executions: { ...executions, ...overrides.executions },
     workers: { ...workers, ...overrides.workers },
+    tasks: { ...tasks, ...overrides.tasks },
+    tags: { ...tags, ...overrides.tags },
     doors: { ...doors, ...overrides.doors },
     outbox: { ...outbox, ...overrides.outbox },
     semaphores: { ...semaphores, ...overrides.semaphores },

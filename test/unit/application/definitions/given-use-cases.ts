@@ -42,6 +42,7 @@ export const givenDefinitions = () => {
   const useCases = createDefinitionUseCases({
     definitions,
     hash: sha256,
+    tags: { clearTags: async () => undefined },
     schemas: createAjvValidator(() => ok(true)),
     checkScript: (source) =>
       source.includes('broken') ? err({ code: 'SCRIPT_SYNTAX', message: 'it is broken' }) : ok(undefined),
