@@ -18,6 +18,7 @@ export const text = field.text;
 export const flag = field.flag;
 export const object: z.ZodType<JsonObject> = field.object;
 export const integer = field.integer;
+export const decimal: z.ZodType<number> = field.decimal(-Number.MAX_VALUE, Number.MAX_VALUE);
 export const version = field.integer(0, INTEGER_MAX);
 export const texts = z.array(field.text);
 

@@ -2,6 +2,7 @@ import { keyOf } from '../../../../domain/execution/task-key.ts';
 import type { TaskView } from '../../../../domain/execution/view.ts';
 import type { ExecutionId, Instant } from '../../../../domain/kernel/brand.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../domain/kernel/json.ts';
+import type { OpenTaskRow } from '../../../../ports/engine-store.ts';
 import { type PinnedWire, stepByRef } from './pinned.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -29,6 +30,9 @@ export type TaskFacts = Readonly<
       /** When the first attempt began. */
       firstStartedAt?: Instant;
       updatedAt?: Instant;
+      /** How long its holder may be silent, and for how long it was put off last, where a lease tells. */
+      responseTimeoutSeconds?: number;
+      callbackAfterSeconds?: number;
     }
 >;
 
@@ -140,11 +144,11 @@ export const taskBodyOf = (task: TaskFacts, run: TaskRun): TaskBody => {
     retried: task.retried ?? false,
     executed: isEnded(task),
     callbackFromWorker: true,
-    responseTimeoutSeconds: numberIn(taskDefinition, 'responseTimeoutSeconds', 0),
+    responseTimeoutSeconds: task.responseTimeoutSeconds ?? numberIn(taskDefinition, 'responseTimeoutSeconds', 0),
     workflowInstanceId: run.executionId,
     workflowType: run.name,
     taskId: task.taskId,
-    callbackAfterSeconds: callbackAfter(task, updatedAt),
+    callbackAfterSeconds: task.callbackAfterSeconds ?? callbackAfter(task, updatedAt),
     outputData: task.output ?? {},
     workflowTask,
     rateLimitPerFrequency: numberIn(taskDefinition, 'rateLimitPerFrequency', 0),
@@ -161,8 +165,29 @@ export const taskBodyOf = (task: TaskFacts, run: TaskRun): TaskBody => {
 
 type Earlier = Readonly<{ taskId: string; firstStartedAt: Instant | undefined }>;
 
+const NO_ROWS: ReadonlyMap<string, OpenTaskRow> = new Map();
+
+/** What the worker of an open attempt has told of it, and how often it came back to be looked at again. */
+const soFar = (task: TaskView, row: OpenTaskRow | undefined): Partial<TaskFacts> => {
+  if (row === undefined || task.endedAt !== undefined) return {};
+  const { progress, callbacks = 0, callbackSeconds, leased, workerId } = row;
+  return {
+    ...(isJsonObject(progress) && { output: progress }),
+    ...(callbackSeconds !== undefined && {
+      callbackAfterSeconds: callbackSeconds,
+      pollCount: callbacks + (leased ? 1 : 0),
+    }),
+    ...(workerId !== undefined && { workerId }),
+    ...(row.startedAt !== undefined && { startedAt: row.startedAt }),
+  };
+};
+
 /** Every attempt of every task of a run, in the order in which they were scheduled. */
-export const taskBodiesOf = (tasks: readonly TaskView[], run: TaskRun): readonly TaskBody[] => {
+export const taskBodiesOf = (
+  tasks: readonly TaskView[],
+  run: TaskRun,
+  live: ReadonlyMap<string, OpenTaskRow> = NO_ROWS,
+): readonly TaskBody[] => {
   const before = new Map<string, Earlier>();
   const told = new Set<string>();
   const bodies: TaskBody[] = [];
@@ -178,6 +203,7 @@ export const taskBodiesOf = (tasks: readonly TaskView[], run: TaskRun): readonly
       taskBodyOf(
         {
           ...task,
+          ...soFar(task, live.get(task.taskId)),
           seq: bodies.length + 1,
           ...(earlier !== undefined && { retriedTaskId: earlier.taskId }),
           ...(firstStartedAt !== undefined && { firstStartedAt }),

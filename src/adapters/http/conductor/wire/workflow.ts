@@ -2,6 +2,7 @@ import type { ExecutionDetail } from '../../../../application/use-cases.ts';
 import { keyOf } from '../../../../domain/execution/task-key.ts';
 import type { TaskView } from '../../../../domain/execution/view.ts';
 import type { JsonObject } from '../../../../domain/kernel/json.ts';
+import type { OpenTaskRow } from '../../../../ports/engine-store.ts';
 import { pinnedWireOf } from './pinned.ts';
 import { type TaskBody, type TaskRun, taskBodiesOf } from './task.ts';
 
@@ -51,6 +52,10 @@ export const taskRunOf = ({ view, plan }: ExecutionDetail): TaskRun => ({
   pinned: pinnedWireOf(plan),
 });
 
+/** The open attempts of a run, by their ids. */
+export const liveRowsOf = ({ live }: ExecutionDetail) =>
+  new Map<string, OpenTaskRow>(live.map((row) => [row.taskId, row]));
+
 const optionalFields = ({ view, row }: ExecutionDetail): Partial<WorkflowBody> => ({
   ...(view.parent !== undefined && {
     parentWorkflowId: view.parent.executionId,
@@ -72,7 +77,7 @@ export const workflowBodyOf = (detail: ExecutionDetail, includeTasks = true): Wo
     startTime: view.startedAt,
     endTime: view.endedAt ?? 0,
     workflowId: view.executionId,
-    tasks: includeTasks ? taskBodiesOf(view.tasks, run) : [],
+    tasks: includeTasks ? taskBodiesOf(view.tasks, run, liveRowsOf(detail)) : [],
     input: view.input,
     output: view.output ?? {},
     taskToDomain: view.taskToDomain ?? {},
