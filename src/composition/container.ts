@@ -326,7 +326,13 @@ const tasks = (c: DependencyContainer): UseCases['tasks'] => {
     doors,
     index,
     wake: c.resolve(TOKENS.wake),
-    next: new TakeNext({ leases, held, polls: c.resolve(TOKENS.parkedPolls), release: c.resolve(TOKENS.release) }),
+    next: new TakeNext({
+      leases,
+      held,
+      polls: c.resolve(TOKENS.parkedPolls),
+      release: c.resolve(TOKENS.release),
+      wake: c.resolve(TOKENS.wake),
+    }),
     runs: new RunFactsReader({
       index,
       cache: c.resolve(TOKENS.foldCache),

@@ -2,6 +2,7 @@ import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { Result } from '../../domain/kernel/result.ts';
 import { err, ok } from '../../domain/kernel/result.ts';
 import type { LeasedTask } from '../../ports/engine-store.ts';
+import type { WakeSignal } from '../../ports/wake-signal.ts';
 import type { ApplicationError } from '../application-error.ts';
 import { Batcher } from '../batcher.ts';
 import type { HeldLeases } from '../held-leases.ts';
@@ -15,6 +16,7 @@ type Deps = Readonly<{
   polls: ParkedPolls;
   held: HeldLeases;
   release: ReleaseLeases;
+  wake: WakeSignal;
 }>;
 
 /** Who wants the next task of a queue. */
@@ -25,6 +27,9 @@ type Taken = Result<LeasedTask | undefined, ApplicationError>;
 /** Calls that one lease answers, and how many such leases run at a time. */
 const TAKEN_TOGETHER_MAX = 100;
 const FLIGHTS_MAX = 2;
+
+/** Leases that may end before the watch over them looks again by itself. */
+const SHORT_LEASE_MS = 1_000;
 
 const NEVER = new AbortController().signal;
 
@@ -53,13 +58,15 @@ export class TakeNext {
     work: () => Promise<Result<boolean, E>>,
   ): Promise<Result<LeasedTask | undefined, E | ApplicationError>> {
     const poll = this.deps.polls.enter(pollOf(call));
+    // It did not look before it came: nobody may take its waiting for an empty queue.
+    poll.wakeUp();
     let isWanted: Result<boolean, E>;
     let handed: readonly LeasedTask[] = [];
     try {
       isWanted = await work();
     } finally {
       handed = await this.deps.polls.leave(poll);
-      this.deps.held.remember(handed);
+      this.remember(handed);
       if (call.signal.aborted) await this.deps.release.release(handed);
     }
     const [first] = handed;
@@ -67,7 +74,7 @@ export class TakeNext {
     if (!isWanted.ok) return isWanted;
     const { namespace, queue } = call;
     // Somebody looked, found nothing and waits: what comes is for whoever has waited longest.
-    const isEmpty = this.deps.polls.isWaitedFor(namespace, queue);
+    const isEmpty = this.deps.polls.haveSeenEmpty(namespace, [queue]);
     return isWanted.value && !isEmpty && !call.signal.aborted ? this.take(call) : ok(undefined);
   }
 
@@ -76,6 +83,12 @@ export class TakeNext {
     if (isWanted.ok) return ok(task);
     await this.deps.release.release([task]);
     return isWanted;
+  }
+
+  private remember(handed: readonly LeasedTask[]): void {
+    this.deps.held.remember(handed);
+    // The watch over expired leases sleeps until the next it knows of: a short one has to tell it.
+    if (handed.some(({ heartbeatMs }) => heartbeatMs <= SHORT_LEASE_MS)) this.deps.wake.publish(['timers']);
   }
 
   private async take(call: NextCall): Promise<Taken> {

@@ -8,4 +8,9 @@ import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
  * Every route of Conductor's API. The first match wins, so a literal path stands before the parameter that would take it.
  * Each has its row in docs/conductor.md.
  */
-export const CONDUCTOR_ROUTES: readonly Route[] = [...healthRoutes, ...metadataRoutes, ...taskRoutes, ...workflowReadRoutes];
+export const CONDUCTOR_ROUTES: readonly Route[] = [
+  ...healthRoutes,
+  ...metadataRoutes,
+  ...taskRoutes,
+  ...workflowReadRoutes,
+];
