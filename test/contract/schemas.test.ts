@@ -27,6 +27,16 @@ describe.each(harnesses)('registered schemas over $name', (harness) => {
     expect((await open().definitions.findSchema(ALPHA, 'order', 1))?.data).toEqual({ type: 'object' });
   });
 
+  it('change under a version where that is asked for', async () => {
+    await put('order', { type: 'object' }, 1);
+    const overwrite = (data: JsonValue, version: number) =>
+      open().definitions.putSchema(ALPHA, { name: 'order', data, version, overwrites: true });
+    expect(await overwrite({ type: 'object' }, 1)).toEqual({ outcome: 'unchanged', version: 1 });
+    expect(await overwrite({ type: 'string' }, 1)).toEqual({ outcome: 'replaced', version: 1 });
+    expect(await overwrite({ type: 'number' }, 2)).toEqual({ outcome: 'created', version: 2 });
+    expect((await open().definitions.findSchema(ALPHA, 'order', 1))?.data).toEqual({ type: 'string' });
+  });
+
   it('get the next version when none is named, unless the highest says the same', async () => {
     expect(await put('order', { type: 'object' })).toEqual({ outcome: 'created', version: 1 });
     expect(await put('order', { type: 'object' })).toEqual({ outcome: 'unchanged', version: 1 });
