@@ -14,10 +14,10 @@ const WARM_UP_RUNS = 300;
 
 type WireTask = Readonly<{ taskId: string; workflowId: string; leaseToken: string; taskRef: string }>;
 
-type Served = Readonly<{ url: string; stop(): Promise<void> }>;
+export type Served = Readonly<{ url: string; stop(): Promise<void> }>;
 
 /** The server as users run it: a process of its own, beside the one that drives it. */
-const serve = async (database: BenchDatabase): Promise<Served> => {
+export const serve = async (database: BenchDatabase): Promise<Served> => {
   const child = spawn(process.execPath, ['src/main.ts', 'dev'], {
     env: { ...process.env, PORT: '0', DATABASE_URL: database.url },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { oneByOne, sdkChain } from './conductor-scenarios.ts';
 import { openBenchDatabase, settings } from './database.ts';
 import { httpChain, httpLatency } from './http-scenarios.ts';
 import { bigFork, bigRun, type Figures, inProcessChain, longLoop, type Scenario } from './scenarios.ts';
@@ -19,6 +20,10 @@ const scenarios: readonly Scenario[] = [
   inProcessChain(3, runs),
   inProcessChain(10, Math.ceil(runs / 4)),
   httpChain(3, Math.ceil(runs / 2)),
+  oneByOne('v1', 3, Math.ceil(runs / 5)),
+  oneByOne('api', 3, Math.ceil(runs / 5)),
+  sdkChain(3, Math.ceil(runs / 5)),
+  sdkChain(5, Math.ceil(runs / 5)),
   httpLatency(1, 5),
   httpLatency(100, 10),
   bigFork(1_000),
