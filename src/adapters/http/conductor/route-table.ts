@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts';
+import { adminRoutes } from './routes/admin-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
 import { taskRoutes } from './routes/task-routes.ts';
@@ -10,6 +11,7 @@ import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
  */
 export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...healthRoutes,
+  ...adminRoutes,
   ...metadataRoutes,
   ...taskRoutes,
   ...workflowReadRoutes,
