@@ -18,6 +18,20 @@ create table api_keys (
 );
 CREATE INDEX api_keys_by_namespace ON public.api_keys USING btree (namespace, created_at, id);
 
+create table blob_references (
+  workflow_id uuid not null,
+  sha256 text collate "C" not null,
+  constraint blob_references_pkey PRIMARY KEY (workflow_id, sha256)
+);
+CREATE INDEX blob_references_by_value ON public.blob_references USING btree (sha256);
+
+create table blobs (
+  sha256 text collate "C" not null,
+  content text not null,
+  used_at timestamp with time zone not null default clock_timestamp(),
+  constraint blobs_pkey PRIMARY KEY (sha256)
+);
+
 create table decide_queue (
   workflow_id uuid not null,
   due_at timestamp with time zone not null,

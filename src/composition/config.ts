@@ -41,6 +41,11 @@ export const environmentSchema = z.object({
   PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
   RONDO_HOST: z.string().min(1).optional().describe('address that `rondo serve` listens on; default 0.0.0.0'),
   RONDO_HOME: z.string().min(1).default('.rondo').describe('folder of the embedded PostgreSQL of `rondo dev`'),
+  RONDO_BLOB_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('folder for large values, which all servers share; default: a table of the database'),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
@@ -71,6 +76,7 @@ export type Config = Readonly<{
   port: number;
   host: string | undefined;
   home: string;
+  blobFolder: string | undefined;
   databaseUrl: string | undefined;
   roles: ReadonlySet<Role>;
   poolMax: number;
@@ -102,6 +108,7 @@ export const readConfig = (
     port: values.PORT,
     host: values.RONDO_HOST,
     home: resolve(values.RONDO_HOME),
+    blobFolder: values.RONDO_BLOB_DIR === undefined ? undefined : resolve(values.RONDO_BLOB_DIR),
     databaseUrl: values.DATABASE_URL,
     roles: new Set(values.RONDO_ROLES),
     poolMax: values.RONDO_POOL_MAX,

@@ -47,6 +47,7 @@ import { UpdateTasks } from '../application/unfenced/update-tasks.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
+import type { BlobCollector } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
@@ -78,6 +79,7 @@ export type Foundations = Readonly<{
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
   health: HealthProbe;
+  blobs: BlobCollector;
   wake: WakeSignal;
   steering: SteeringSandbox;
   sandbox: TaskSandbox;
@@ -191,6 +193,7 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.workerPolls, { useValue: given.workerPolls });
   container.register(TOKENS.schedules, { useValue: given.schedules });
   container.register(TOKENS.parseCron, { useValue: parseCron });
+  container.register(TOKENS.blobs, { useValue: given.blobs });
   container.register(TOKENS.health, { useValue: health });
   container.register(TOKENS.wake, { useValue: wake });
   container.register(TOKENS.steering, { useValue: steering });

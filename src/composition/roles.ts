@@ -3,6 +3,7 @@ import { merge, Subject } from 'rxjs';
 import type { DependencyContainer } from 'tsyringe';
 import { AdmitExecutions } from '../application/admit-executions.ts';
 import { RunCalls } from '../application/calls/run-calls.ts';
+import { CollectBlobs } from '../application/collect-blobs.ts';
 import { POLL_NOTED_EVERY_MS } from '../application/domain-polls.ts';
 import { EVALUATION_BATCH_MAX } from '../application/evaluate-executions.ts';
 import { FireSchedules } from '../application/fire-schedules.ts';
@@ -33,6 +34,7 @@ const IDLE_MS = {
   admissions: 1_000,
   wakePolls: 500,
   workerPolls: 5_000,
+  blobs: 10_000,
   sweep: 60_000,
   pruneCaches: 60_000,
   retryCounts: 5_000,
@@ -136,6 +138,7 @@ const pollerLoops = (c: DependencyContainer, ensurePartitions: () => Promise<unk
     callsLoop(c),
     sweepLoop(c),
     pruneCachesLoop(c),
+    blobsLoop(c),
     new Loop({
       ...base,
       name: 'past-limits',
@@ -306,6 +309,17 @@ const workerPollsLoop = (c: DependencyContainer): Loop => {
       return 0;
     },
     idleMs: IDLE_MS.workerPolls,
+    onError: onError(c),
+  });
+};
+
+/** One part of the values each turn: all of them in three quarters of an hour. */
+const blobsLoop = (c: DependencyContainer): Loop => {
+  const collect = new CollectBlobs(c.resolve(TOKENS.blobs));
+  return new Loop({
+    name: 'blob-collection',
+    runOnce: () => collect.runOnce(),
+    idleMs: IDLE_MS.blobs,
     onError: onError(c),
   });
 };

@@ -1,4 +1,5 @@
 import { systemClock } from '../adapters/clock/system-clock.ts';
+import { createBlobFiles } from '../adapters/files/blob-files.ts';
 import type { AccessPolicy } from '../adapters/http/access-policy.ts';
 import { createHttpApp } from '../adapters/http/app.ts';
 import { HTTP_LIMITS } from '../adapters/http/limits.ts';
@@ -48,6 +49,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const stores = await createPostgresStores({
     url: databaseUrl,
     poolMax: config.poolMax,
+    blobs: config.blobFolder === undefined ? undefined : createBlobFiles(config.blobFolder),
     allowUnsafeDurability: config.allowUnsafeDurability,
     log: (message) => log.warn(message),
   });

@@ -25,6 +25,7 @@ import type { WorkerRegistry } from '../application/worker-registry.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ParseCron } from '../domain/schedule/cron.ts';
 import type { AccessStore } from '../ports/access-store.ts';
+import type { BlobCollector } from '../ports/blob-store.ts';
 import type { CallbackSeal } from '../ports/callback-seal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
@@ -61,6 +62,7 @@ export const TOKENS = {
   schedules: token<ScheduleStore>('schedules'),
   parseCron: token<ParseCron>('parseCron'),
   health: token<HealthProbe>('health'),
+  blobs: token<BlobCollector>('blobs'),
   wake: token<WakeSignal>('wake'),
   steering: token<SteeringSandbox>('steering'),
   sandbox: token<TaskSandbox>('sandbox'),

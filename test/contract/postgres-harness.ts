@@ -29,6 +29,8 @@ const TABLES = [
   'definition_schemas',
   'task_output_cache',
   'domain_polls',
+  'blobs',
+  'blob_references',
   'worker_polls',
   'workflow_executions',
   'workflow_events',

@@ -114,7 +114,7 @@ const replaceChance = (container: DependencyContainer, options: ServerOptions): 
 };
 
 /** Not driven by hand: these are no concern of the simulated database. */
-const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits', 'worker-polls', 'calls']);
+const LEFT_OUT = new Set(['partitions', 'retry-counts', 'past-limits', 'worker-polls', 'blob-collection', 'calls']);
 
 export const bootServer = (options: ServerOptions): Server => {
   const process = createProcess(options.name);
@@ -137,6 +137,7 @@ export const bootServer = (options: ServerOptions): Server => {
       tags: asPort<Foundations['tags']>({}),
       workerPolls: asPort<Foundations['workerPolls']>({ servedQueues: async () => new Set() }),
       schedules: asPort<Foundations['schedules']>({ nextScheduleInMs: async () => undefined }),
+      blobs: asPort<Foundations['blobs']>({}),
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,

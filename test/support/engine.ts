@@ -22,6 +22,7 @@ import { createLoops } from '../../src/composition/roles.ts';
 import { TOKENS } from '../../src/composition/tokens.ts';
 import type { EvaluateScript } from '../../src/domain/execution/script.ts';
 import type { Namespace } from '../../src/domain/kernel/brand.ts';
+import type { BlobCollector, BlobStore } from '../../src/ports/blob-store.ts';
 import type { DefinitionStore } from '../../src/ports/definition-store.ts';
 import type { EngineStore } from '../../src/ports/engine-store.ts';
 import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
@@ -48,6 +49,8 @@ export type ServerOptions = Readonly<{
   evaluateScript?: (real: EvaluateScript) => EvaluateScript;
   outbound?: Outbound;
   foldCacheBytesMax?: number;
+  /** Where large values are kept, made when the servers open; in a table unless told. */
+  blobs?: () => BlobStore;
   /** Off: every report takes the longer road, through the decide queue. */
   stepsOnReport?: boolean;
 }>;
@@ -61,6 +64,7 @@ export type TestServer = Readonly<{
   startInTransaction: StartInTransaction;
   handlers: ReadonlyMap<string, MessageHandler>;
   engine: EngineStore;
+  blobs: BlobCollector;
   index: ExecutionIndex;
   definitions: DefinitionStore;
   wake: WakeSignal;
@@ -99,6 +103,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
   const stores = await createPostgresStores({
     url,
     poolMax: options.poolMax ?? POOL_MAX,
+    blobs: options.blobs?.(),
     allowUnsafeDurability: allowUnsafeDurability(),
   });
   const signal = await openWake(url, options);
@@ -135,6 +140,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     startInTransaction: container.resolve(TOKENS.startInTransaction),
     handlers: messageHandlers(container),
     engine,
+    blobs: stores.blobs,
     index: stores.index,
     definitions: stores.definitions,
     wake: signal.wake,

@@ -100,6 +100,7 @@ const openOver = async (clock: FakeClock, options: MemoryServerOptions = {}): Pr
     startInTransaction: container.resolve(TOKENS.startInTransaction),
     handlers: messageHandlers(container),
     engine: stores.engine,
+    blobs: stores.blobs,
     index: stores.index,
     definitions: stores.definitions,
     wake: stores.wake,

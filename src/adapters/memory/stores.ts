@@ -1,5 +1,6 @@
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
 import type { AccessStore } from '../../ports/access-store.ts';
+import type { BlobCollector } from '../../ports/blob-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type { CloseTask, EngineStore } from '../../ports/engine-store.ts';
@@ -32,6 +33,7 @@ export type MemoryStores = Readonly<{
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
   health: HealthProbe;
+  blobs: BlobCollector;
   wake: WakeSignal;
   /** The closed attempts of a run, which no port reads: for checks of what was recorded. */
   closedTasks(executionId: ExecutionId): readonly Omit<CloseTask, 'type'>[];
@@ -57,6 +59,8 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     workerPolls: createWorkerPollStore(state, serializer),
     schedules: createScheduleStore(state, serializer),
     health: { problems: async () => [] },
+    // Every value is kept where it is.
+    blobs: { collect: async () => 0 },
     wake,
     closedTasks: (executionId) => [...state.tables.closedTasks.byRun.in(executionId)].map((row) => row.closed),
     close: async () => wake.close(),

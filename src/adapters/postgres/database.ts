@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool, type DatabasePool, type DatabasePoolConnection } from 'slonik';
 import type { z } from 'zod';
+import type { BlobStore } from '../../ports/blob-store.ts';
 import { columnTypes } from './column-types.ts';
 import { withServerSettings } from './connection-url.ts';
 import { DatabaseDefectError } from './database-error.ts';
@@ -40,6 +41,8 @@ export type Session = Readonly<{
   one<Row>(statement: Statement<Row>): Promise<Row>;
   /** Runs a statement for its effect; returns how many rows it touched. */
   run(statement: Statement<unknown>): Promise<number>;
+  /** Where large values are kept, if not in a table. */
+  blobs: BlobStore | undefined;
 }>;
 
 /** One pool of connections, and the only way to a transaction. */
@@ -57,6 +60,7 @@ export type DatabaseOptions = Readonly<{
   url: string;
   /** Connections at most. */
   poolMax: number;
+  blobs?: BlobStore | undefined;
   log?: (message: string) => void;
 }>;
 
@@ -66,7 +70,7 @@ const BEGIN = preparedCommand('begin')`begin isolation level read committed`;
 const COMMIT = preparedCommand('commit')`commit`;
 const ROLLBACK = preparedCommand('rollback')`rollback`;
 
-const sessionOn = (connection: Pick<DatabasePoolConnection, 'query'>): Session => {
+const sessionOn = (connection: Pick<DatabasePoolConnection, 'query'>, blobs: BlobStore | undefined): Session => {
   const rows = async <Row>(statement: Statement<Row>): Promise<readonly Row[]> =>
     (await connection.query<z.ZodType<Row>>(statement)).rows;
   return {
@@ -78,6 +82,7 @@ const sessionOn = (connection: Pick<DatabasePoolConnection, 'query'>): Session =
       return row;
     },
     run: async (statement) => (await connection.query(statement)).rowCount ?? 0,
+    blobs,
   };
 };
 
@@ -88,11 +93,12 @@ const sessionOn = (connection: Pick<DatabasePoolConnection, 'query'>): Session =
  */
 const attemptOn = async <T>(
   connection: DatabasePoolConnection,
+  blobs: BlobStore | undefined,
   work: (session: Session) => Promise<T>,
 ): Promise<Attempt<T>> => {
   await connection.query(BEGIN);
   try {
-    const value = await work(sessionOn(connection));
+    const value = await work(sessionOn(connection, blobs));
     const { command } = await connection.query(COMMIT);
     if (String(command) === 'COMMIT') return { ok: true, value };
     throw new DatabaseDefectError('a failed statement was ignored, so the transaction was rolled back', {});
@@ -108,10 +114,11 @@ const attemptOn = async <T>(
 
 const attemptTransaction = async <T>(
   pool: DatabasePool,
+  blobs: BlobStore | undefined,
   work: (session: Session) => Promise<T>,
 ): Promise<Attempt<T>> => {
   try {
-    return await pool.connect((connection) => attemptOn(connection, work));
+    return await pool.connect((connection) => attemptOn(connection, blobs, work));
   } catch (error) {
     return { ok: false, error };
   }
@@ -119,11 +126,12 @@ const attemptTransaction = async <T>(
 
 const transactionIn = async <T>(
   pool: DatabasePool,
+  blobs: BlobStore | undefined,
   work: (session: Session) => Promise<T>,
   log: (message: string) => void,
 ): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await attemptTransaction(pool, work);
+    const outcome = await attemptTransaction(pool, blobs, work);
     if (outcome.ok) return outcome.value;
     if (attempt === ATTEMPTS_MAX || classifyFailure(outcome.error) !== 'contention')
       throw translateFailure(outcome.error);
@@ -167,7 +175,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       throw new DatabaseDefectError('a transaction is open here already: use its session', {});
     }
   };
-  const onPool = sessionOn({ query: (statement) => pool.query(statement) });
+  const onPool = sessionOn({ query: (statement) => pool.query(statement) }, options.blobs);
   const guarded = async <T>(query: () => Promise<T>): Promise<T> => {
     refuseNesting();
     try {
@@ -181,11 +189,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     row: (statement) => guarded(() => onPool.row(statement)),
     one: (statement) => guarded(() => onPool.one(statement)),
     run: (statement) => guarded(() => onPool.run(statement)),
+    blobs: options.blobs,
     transaction: async (work) => {
       refuseNesting();
       const scope = { isOpen: true };
       try {
-        return await insideTransaction.run(scope, () => transactionIn(pool, work, log));
+        return await insideTransaction.run(scope, () => transactionIn(pool, options.blobs, work, log));
       } finally {
         scope.isOpen = false;
       }

@@ -9,6 +9,7 @@ const removeTasks = preparedCommand('delete_closed_tasks');
 const removeLogs = preparedCommand('delete_task_logs');
 const removeMessages = preparedCommand('delete_dead_letters');
 const removeEvents = preparedCommand('delete_events');
+const removeReferences = preparedCommand('delete_blob_references');
 const removeRun = preparedCommand('delete_execution');
 
 /**
@@ -27,6 +28,7 @@ export const deleteExecution = async (session: Session, id: ExecutionId): Promis
   await session.run(removeLogs`delete from task_logs where workflow_id = ${id}`);
   await session.run(removeMessages`delete from outbox_events where workflow_id = ${id} and dead_at is not null`);
   await session.run(removeEvents`delete from workflow_events where workflow_id = ${id}`);
+  await session.run(removeReferences`delete from blob_references where workflow_id = ${id}`);
   await session.run(removeRun`delete from workflow_executions where workflow_id = ${id}`);
   return 'deleted';
 };

@@ -3,6 +3,7 @@ import type { SequencedEvent, WorkflowEvent } from '../../domain/execution/event
 import type { ExecutionId, Namespace } from '../../domain/kernel/brand.ts';
 import type { Owed } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
+import { eventText, Offloading, withWholeEvents } from './offload.ts';
 import {
   arrayText,
   count,
@@ -49,16 +50,18 @@ export const readEvents = async (
       where e.workflow_id = wanted.workflow_id and e.seq > wanted.seq
       order by e.seq
     ) as e`);
-  return groupByRun(rows, ({ seq, event }) => ({ seq, event }));
+  return groupByRun(await withWholeEvents(session, rows), ({ seq, event }) => ({ seq, event }));
 };
 
-export const findEvent = (
+export const findEvent = async (
   session: Session,
   id: ExecutionId,
   seq: number,
-): Promise<Readonly<{ namespace: Namespace; event: WorkflowEvent }> | undefined> =>
-  session.row(find`
+): Promise<Readonly<{ namespace: Namespace; event: WorkflowEvent }> | undefined> => {
+  const row = await session.row(find`
     select namespace, data as event from workflow_events where workflow_id = ${id} and seq = ${seq}::bigint`);
+  return row && (await withWholeEvents(session, [row]))[0];
+};
 
 /** The primary key refuses a second event at the same seq: only a broken execution lock could try. */
 export const appendEvents = async (session: Session, events: readonly Owed<SequencedEvent>[]): Promise<void> => {
@@ -66,7 +69,9 @@ export const appendEvents = async (session: Session, events: readonly Owed<Seque
   const ids = arrayText(events.map(({ executionId }) => executionId));
   const seqs = arrayText(events.map(({ item }) => item.seq));
   const namespaces = lines(events.map(({ namespace }) => namespace));
-  const data = lines(events.map(({ item }) => JSON.stringify(item.event)));
+  const out = new Offloading();
+  const data = lines(events.map(({ executionId, item }) => eventText(executionId, item.event, out)));
+  await out.write(session);
   await session.run(append`
     insert into workflow_events (workflow_id, seq, namespace, data)
     select workflow_id, seq, namespace, data::json

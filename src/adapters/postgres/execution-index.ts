@@ -15,6 +15,7 @@ import { findWaitingAdmission } from './admissions.ts';
 import type { Session } from './database.ts';
 import { deadLetters } from './dead-letters.ts';
 import { internalEvents } from './internal-events.ts';
+import { wholeValue, withWholeEvents } from './offload.ts';
 import { queueDepths } from './queue-depths.ts';
 import {
   composed,
@@ -22,7 +23,6 @@ import {
   executionId,
   instant,
   json,
-  jsonObject,
   jsonOf,
   namespaceName,
   prepared,
@@ -53,8 +53,8 @@ const summary = z.object({
 const detail = summary.extend({
   namespace: namespaceName,
   definitionHash: text,
-  input: jsonObject,
-  output: jsonObject.exactOptional(),
+  input: json,
+  output: json.exactOptional(),
   parkedAttempts: count.exactOptional(),
   parkedReason: text.exactOptional(),
   retryAt: instant.exactOptional(),
@@ -105,7 +105,12 @@ const findExecution = async (
     left join decide_queue d on d.workflow_id = w.workflow_id and d.attempts > 0
     where w.workflow_id = ${id} and w.namespace = ${namespace}`);
   if (row === undefined) return undefined;
-  const { parkedAttempts: attempts, parkedReason: reason, retryAt, ...execution } = row;
+  const { parkedAttempts: attempts, parkedReason: reason, retryAt, input, output, ...rest } = row;
+  const execution = {
+    ...rest,
+    input: await wholeValue(session, input),
+    ...(output === undefined ? {} : { output: await wholeValue(session, output) }),
+  };
   const isParked = attempts !== undefined && retryAt !== undefined;
   return isParked ? { ...execution, parked: { attempts, reason: reason ?? '', retryAt } } : execution;
 };
@@ -174,18 +179,21 @@ const findDescendants = (
     from below
     limit ${limit}::bigint`);
 
-const findHistory = (
+const findHistory = async (
   session: Session,
   namespace: Namespace,
   id: ExecutionId,
   after: number,
   limit: number,
 ): Promise<readonly SequencedEvent[]> =>
-  session.rows(history`
-    select seq, data as event from workflow_events
-    where workflow_id = ${id} and seq > ${after}::bigint and namespace = ${namespace}
-    order by seq
-    limit ${limit}::bigint`);
+  withWholeEvents(
+    session,
+    await session.rows(history`
+      select seq, data as event from workflow_events
+      where workflow_id = ${id} and seq > ${after}::bigint and namespace = ${namespace}
+      order by seq
+      limit ${limit}::bigint`),
+  );
 
 const findLastSeq = async (session: Session, namespace: Namespace, id: ExecutionId): Promise<number | undefined> => {
   const row = await session.row(lastSeq`

@@ -11,11 +11,11 @@ import type {
   ReviseExecution,
 } from '../../ports/engine-store.ts';
 import type { Session } from './database.ts';
+import { offloadedRows } from './offload.ts';
 import {
   executionId,
   given,
   instant,
-  jsonRows,
   namespaceName,
   prepared,
   preparedCommand,
@@ -112,6 +112,7 @@ export const createExecutions = async (session: Session, executions: readonly Ne
     input: execution.input,
     started_at: timestamp(execution.startedAt),
   }));
+  const texts = await offloadedRows(session, rows, 'input');
   await session.run(create`
     insert into workflow_executions (
       workflow_id, namespace, name, version, status, definition_hash, priority,
@@ -120,7 +121,7 @@ export const createExecutions = async (session: Session, executions: readonly Ne
     select
       workflow_id, namespace, name, version, 'RUNNING', definition_hash, priority,
       correlation_id, idempotency_key, parent_id, input, started_at, started_at
-    from json_to_recordset(${jsonRows(rows)}::json) as r (
+    from json_to_recordset(${texts}::json) as r (
       workflow_id uuid, namespace text, name text, version integer, definition_hash text, priority integer,
       correlation_id text, idempotency_key text, parent_id uuid, input json, started_at timestamptz
     )
@@ -146,13 +147,13 @@ export const projectExecutions = async (
 ): Promise<void> => {
   if (projections.length === 0) return;
   const last = new Map(projections.map((projection) => [projection.executionId, projection]));
-  const rows = [...last.values()].map(projectionRow);
+  const texts = await offloadedRows(session, [...last.values()].map(projectionRow), 'output');
   // The rows are locked already, so the order of the update makes no difference.
   await session.run(project`
     update workflow_executions w
     set status = r.status, output = r.output, reason = r.reason, failed_task = r.failed_task,
       updated_at = r.updated_at, ended_at = r.ended_at
-    from json_to_recordset(${jsonRows(rows)}::json) as r (
+    from json_to_recordset(${texts}::json) as r (
       workflow_id uuid, namespace text, status text, output json, reason text, failed_task text,
       updated_at timestamptz, ended_at timestamptz
     )
@@ -174,11 +175,12 @@ export const reviseExecutions = async (
     input: item.input,
     correlation_id: item.correlationId,
   }));
+  const texts = await offloadedRows(session, rows, 'input');
   // The rows are locked already, so the order of the update makes no difference.
   await session.run(revise`
     update workflow_executions w
     set definition_hash = r.definition_hash, version = r.version, input = r.input, correlation_id = r.correlation_id
-    from json_to_recordset(${jsonRows(rows)}::json) as r (
+    from json_to_recordset(${texts}::json) as r (
       workflow_id uuid, namespace text, definition_hash text, version integer, input json, correlation_id text
     )
     where w.workflow_id = any(array[r.workflow_id]) and (w.namespace = r.namespace) is true`);

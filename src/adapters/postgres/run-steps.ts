@@ -3,6 +3,7 @@ import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
 import type { LeasedTask, OpenedTask, Owed, RunStep, SteppedRuns, TaskReport } from '../../ports/engine-store.ts';
 import type { Database } from './database.ts';
 import { projectionRow } from './executions.ts';
+import { isLarge } from './offload.ts';
 import { classifyFailure } from './sqlstate.ts';
 import { arrayText, given, instant, jsonOf, lines, prepared, sql, timestampOrNull } from './statement.ts';
 import { closedRow, queueRow } from './task-queue.ts';
@@ -25,6 +26,15 @@ const timedSteps = prepared('runs_step_timed', steppedRow);
 const RUN_SEPARATOR = '\u001e';
 
 const NOTHING: SteppedRuns = { stepped: new Set(), leased: [] };
+
+/** A step with its events as they are written. */
+type StepText = Readonly<{ step: RunStep; events: readonly string[] }>;
+
+/** A step with a large value takes the longer road, where that is put elsewhere first. */
+const textOf = (step: RunStep): StepText => ({
+  step,
+  events: step.events.map(({ event }) => JSON.stringify(event)),
+});
 
 const openedRow = (step: RunStep, { task, lease }: OpenedTask, turn: number) => ({
   ...queueRow({ namespace: step.namespace, executionId: step.executionId, item: task }, turn),
@@ -124,7 +134,8 @@ const turnsOf = async (
   return (one) => byTask.get(one) ?? 0;
 };
 
-const write = async (database: Database, turns: QueueTurns, steps: readonly RunStep[]): Promise<SteppedRuns> => {
+const write = async (database: Database, turns: QueueTurns, texts: readonly StepText[]): Promise<SteppedRuns> => {
+  const steps = texts.map(({ step }) => step);
   const timed = steps.some(isTimed);
   const turnOf = await turnsOf(database, turns, steps);
   const row = await database.one((timed ? timedSteps : plainSteps)`
@@ -135,9 +146,7 @@ const write = async (database: Database, turns: QueueTurns, steps: readonly RunS
           ${arrayText(steps.map(({ reports }) => reports.length))}::text as reported,
           ${arrayText(steps.map(({ endsWork }) => String(endsWork)))}::text as ends_work,
           ${arrayText(steps.map(({ events }) => events[0]?.seq ?? 0))}::text as first_seqs,
-          ${steps
-            .map(({ events }) => lines(events.map(({ event }) => JSON.stringify(event))))
-            .join(RUN_SEPARATOR)}::text as events,
+          ${texts.map(({ events }) => lines(events)).join(RUN_SEPARATOR)}::text as events,
           ${lines(steps.map((step) => JSON.stringify(closedRows(step))))}::text as closed,
           ${lines(steps.map((step) => JSON.stringify(step.opened.map((one) => openedRow(step, one, turnOf(one))))))}::text as opened,
           ${lines(steps.map(projectionText))}::text as projections,
@@ -302,9 +311,10 @@ export const stepRuns = async (
   turns: QueueTurns,
   steps: readonly RunStep[],
 ): Promise<SteppedRuns> => {
-  if (steps.length === 0) return NOTHING;
+  const small = steps.map(textOf).filter(({ events }) => !events.some(isLarge));
+  if (small.length === 0) return NOTHING;
   try {
-    return await write(database, turns, steps);
+    return await write(database, turns, small);
   } catch (error) {
     if (classifyFailure(error) === 'defect' || isContention(error)) return NOTHING;
     throw error;

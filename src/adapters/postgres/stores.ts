@@ -1,4 +1,5 @@
 import type { AccessStore } from '../../ports/access-store.ts';
+import type { BlobCollector, BlobStore } from '../../ports/blob-store.ts';
 import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type { EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
@@ -8,6 +9,7 @@ import type { ScheduleStore } from '../../ports/schedule-store.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WorkerPollStore } from '../../ports/worker-polls.ts';
 import { createAccessStore } from './access-store.ts';
+import { createBlobCollector } from './blob-collector.ts';
 import { openDatabase } from './database.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
@@ -22,6 +24,8 @@ export type PostgresStoresOptions = Readonly<{
   url: string;
   /** Connections at most. */
   poolMax: number;
+  /** Where large values are kept; absent: in a table. */
+  blobs?: BlobStore | undefined;
   /** For tests: a server that may lose what it acknowledged is no health problem. */
   allowUnsafeDurability?: boolean;
   log?: (message: string) => void;
@@ -37,6 +41,7 @@ export type PostgresStores = Readonly<{
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
   health: HealthProbe;
+  blobs: BlobCollector;
   /** Ends the connections once those in use are given back. */
   close(): Promise<void>;
 }>;
@@ -54,6 +59,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     workerPolls: createWorkerPollStore(database),
     schedules: createScheduleStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
+    blobs: createBlobCollector(database),
     close: () => database.close(),
   };
 }
