@@ -7,7 +7,7 @@ import type { Chance } from '../support/chance.ts';
 import type { Intents } from './checkers/lease-watch.ts';
 import type { Violations } from './checkers/violation.ts';
 import type { FaultPlan } from './faults.ts';
-import { QUEUES } from './generator.ts';
+import { QUEUES, type Workflow } from './generator.ts';
 import type { Server } from './server.ts';
 
 export const NAMESPACE = 'default' as Namespace;
@@ -214,22 +214,47 @@ const refOf = ({ taskId, leaseToken }: LeasedTask): Pick<LeasedTask, 'taskId' | 
   leaseToken,
 });
 
-/** Starts that were answered, by idempotency key: the same key leads to the same run, always. */
+export type StartDeps = Readonly<{ chance: Chance; violations: Violations; call: Call }>;
+
+/** Starts runs, and keeps what was answered: the same key leads to the same run, always. */
 export class Starts {
+  private readonly deps: StartDeps;
   private readonly byKey = new Map<string, ExecutionId>();
-  private readonly violations: Violations;
   readonly acknowledged = new Set<ExecutionId>();
 
-  constructor(violations: Violations) {
-    this.violations = violations;
+  constructor(deps: StartDeps) {
+    this.deps = deps;
   }
 
-  answered(key: string | undefined, id: ExecutionId): void {
+  /** Two at once under one key, now and then, through two servers. */
+  start(server: Server, others: readonly Server[], workflow: Workflow): void {
+    const { chance } = this.deps;
+    const key = chance.isBelow(0.5) ? `key-${Math.floor(chance.next() * 3)}-${workflow.name}` : undefined;
+    const count = key !== undefined && chance.isBelow(0.5) ? 2 : 1;
+    for (let each = 0; each < count; each += 1) this.once(each === 0 ? server : chance.pick(others), workflow, key);
+  }
+
+  private once(server: Server, { name, input }: Workflow, key: string | undefined): void {
+    const request = { name, input, priority: 0, idempotencyStrategy: 'RETURN_EXISTING' as const };
+    this.deps.call(
+      server,
+      'start',
+      () =>
+        server.useCases.executions.start(NAMESPACE, key === undefined ? request : { ...request, idempotencyKey: key }),
+      (answer) => {
+        if (answer.ok) this.answered(key, answer.value.executionId);
+        else if (answer.error.code !== 'UNAVAILABLE')
+          this.deps.violations.add('13', `a start was refused: ${answer.error.message}`);
+      },
+    );
+  }
+
+  private answered(key: string | undefined, id: ExecutionId): void {
     this.acknowledged.add(id);
     if (key === undefined) return;
     const before = this.byKey.get(key);
     if (before !== undefined && before !== id)
-      this.violations.add('14', `the key ${key} led to ${before} and to ${id}`);
+      this.deps.violations.add('14', `the key ${key} led to ${before} and to ${id}`);
     this.byKey.set(key, id);
   }
 }

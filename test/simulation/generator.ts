@@ -27,6 +27,8 @@ export type Config = Readonly<{
   stepsOnReport: boolean;
   /** Most tasks of one name that may be leased at a time; 0: any number. */
   limit: number;
+  /** Whether tasks start runs of their own: children that they wait for, and others. */
+  hasChildren: boolean;
   /** Whether failing runs start another. */
   hasFailureWorkflow: boolean;
   /** Whether messages wait for long. */
@@ -48,6 +50,7 @@ export const drawConfig = (seed: number, steps: number, chance: Chance): Config 
   foldCacheBytes: chance.pick([0, 12_000, 1_000_000, 1_000_000]),
   stepsOnReport: chance.isBelow(0.6),
   limit: chance.pick([0, 0, 1, 2]),
+  hasChildren: chance.isBelow(0.4),
   hasFailureWorkflow: chance.isBelow(0.4),
   isRelaySlow: chance.isBelow(0.3),
   faults: drawRates(chance),
@@ -68,15 +71,34 @@ export type Workflow = Readonly<{
 const DEPTH = 2;
 const CALM = programs(false, false, DEPTH);
 const WILD = programs(true, true, DEPTH);
-const DRAWS_MAX = 50;
+const DRAWS_MAX = 500;
 
-const drawProgram = (config: Config, chance: Chance): Program => {
+/** Tasks that a child completes at most. */
+const CHILD_SIZE = 4;
+
+type Wanted = Readonly<{ size: number; isChild: boolean }>;
+
+const isIdleStep = ({ type }: JsonObject): boolean => type === 'NOOP' || type === 'SET_VARIABLE';
+
+const hasIdleStep = (value: JsonValue): boolean => {
+  if (Array.isArray(value)) return value.some(hasIdleStep);
+  return isJsonObject(value) && (isIdleStep(value) || Object.values(value).some(hasIdleStep));
+};
+
+/** A child has no input, which would be evaluated by its parent first; a parent has a task that can start one. */
+const isFit = (program: Program, config: Config, { size, isChild }: Wanted): boolean => {
+  if (expectationOf(program).completed.length > size) return false;
+  if (isChild) return Object.keys(program.input).length === 0;
+  return !config.hasChildren || hasIdleStep([...program.tasks, program.input]);
+};
+
+const drawProgram = (config: Config, wanted: Wanted, chance: Chance): Program => {
   for (let draw = 0; draw < DRAWS_MAX; draw += 1) {
     const seed = Math.floor(chance.next() * 2 ** 31);
     const [program] = fc.sample(config.isWild ? WILD : CALM, { seed, numRuns: 1 });
-    if (program !== undefined && expectationOf(program).completed.length <= config.size) return program;
+    if (program !== undefined && isFit(program, config, wanted)) return program;
   }
-  throw new Error(`no program of at most ${config.size} tasks in ${DRAWS_MAX} draws`);
+  throw new Error(`no program of at most ${wanted.size} tasks in ${DRAWS_MAX} draws`);
 };
 
 /** Few attempts, no delays, deadlines as long as leases: where things happen at the same time. */
@@ -89,42 +111,87 @@ const policyOf = (chance: Chance): JsonObject => ({
   timeoutPolicy: chance.pick(['RETRY', 'RETRY', 'TIME_OUT_WF', 'ALERT_ONLY']),
 });
 
-/** Gives each task for a worker its queue and its policy; some that do nothing become tasks of the system. */
-const outfit = (value: JsonValue, chance: Chance): JsonValue => {
-  if (Array.isArray(value)) return value.map((item) => outfit(item, chance));
+/** What steps are fitted out with. */
+type Outfit = Readonly<{ config: Config; chance: Chance; children: readonly Workflow[] }>;
+
+/** A run that a task starts: one that it waits for, named or written out, or one that goes its own way. */
+const startStep = (step: JsonObject, child: Workflow, { config, chance }: Outfit): JsonObject => {
+  const { name, document } = child;
+  const patience = {
+    retryCount: chance.pick([0, 1, 2]),
+    retryDelaySeconds: chance.pick([0, 0, 1]),
+    totalTimeout: chance.pick([0, 0, 60]),
+    timeoutPolicy: chance.pick(['RETRY', 'RETRY', 'TIME_OUT_WF', 'ALERT_ONLY']),
+  };
+  // In a calm world a key may lead to a run that failed, and an attempt that waits for it could never come to a good end.
+  const key = { idempotencyKey: `started-${name}`, idempotencyStrategy: chance.pick(STRATEGIES) };
+  const kind = chance.pick(['named', 'named', 'inline', 'other'] as const);
+  if (kind === 'other') {
+    const keyed = chance.isBelow(0.3)
+      ? { ...key, ...(config.isWild ? {} : { idempotencyStrategy: STRATEGIES[0] }) }
+      : {};
+    const startWorkflow = { name, version: 1, input: {}, ...keyed };
+    return { ...step, ...patience, type: 'START_WORKFLOW', inputParameters: { startWorkflow } };
+  }
+  const written = kind === 'inline' ? { workflowDefinition: document } : {};
+  const keyed = config.isWild && chance.isBelow(0.2) ? key : {};
+  return {
+    ...step,
+    ...patience,
+    type: 'SUB_WORKFLOW',
+    inputParameters: {},
+    subWorkflowParam: { name, ...written, ...(chance.isBelow(0.5) ? { version: 1 } : {}), ...keyed },
+  };
+};
+
+const STRATEGIES = ['RETURN_EXISTING', 'FAIL', 'FAIL_ON_RUNNING'] as const;
+
+/** What does nothing may start a run instead, or become a task of the system. */
+const outfitIdle = (step: JsonObject, outfit: Outfit): JsonObject => {
+  const { chance, children } = outfit;
+  if (children.length > 0 && chance.isBelow(0.7)) return startStep(step, chance.pick(children), outfit);
+  if (step.type !== 'NOOP' || chance.isBelow(0.5)) return step;
+  const inputParameters = { evaluatorType: 'value-param', expression: 'value', value: 7 };
+  return { ...step, type: 'INLINE', inputParameters };
+};
+
+/** Gives each task for a worker its queue and its policy, and others something to do. */
+const outfitAll = (value: JsonValue, outfit: Outfit): JsonValue => {
+  const { chance } = outfit;
+  if (Array.isArray(value)) return value.map((item) => outfitAll(item, outfit));
   if (!isJsonObject(value)) return value;
-  const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, outfit(item, chance)]));
+  const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, outfitAll(item, outfit)]));
   if (inner.type === 'SIMPLE') {
     const undoneBy = typeof inner.compensateWith === 'string' ? { compensateWith: QUEUES[0] } : {};
     return { ...inner, ...undoneBy, name: chance.pick(QUEUES), ...policyOf(chance) };
   }
-  if (inner.type === 'NOOP' && chance.isBelow(0.5)) {
-    return {
-      ...inner,
-      type: 'INLINE',
-      inputParameters: { evaluatorType: 'value-param', expression: 'value', value: 7 },
-    };
-  }
-  return inner;
+  return isIdleStep(inner) ? outfitIdle(inner, outfit) : inner;
 };
 
 const outputsOf = (counts: ReadonlyMap<string, number>): JsonObject =>
   Object.fromEntries([...counts.keys()].map((ref) => [ref, `\${${ref}.output.n}`]));
 
-/** A workflow of the world; registration may still refuse it, and another is drawn. */
-export const drawWorkflow = (config: Config, number: number, chance: Chance): Workflow => {
-  const program = drawProgram(config, chance);
+export type DrawnName = Readonly<{ name: string; isChild: boolean }>;
+
+/** A workflow of the world; registration may still refuse it, and another is drawn. `children`: what its tasks may start. */
+export const drawWorkflow = (
+  config: Config,
+  { name, isChild }: DrawnName,
+  children: readonly Workflow[],
+  chance: Chance,
+): Workflow => {
+  const program = drawProgram(config, { size: isChild ? CHILD_SIZE : config.size, isChild }, chance);
   const expected = expectationOf(program);
-  const name = `program-${number}`;
+  const outfit = { config, chance, children };
   const document: JsonObject = {
     name,
     version: 1,
-    tasks: outfit([...program.tasks], chance),
+    tasks: outfitAll([...program.tasks], outfit),
     outputParameters: outputsOf(expected.counts),
     ...(config.hasFailureWorkflow ? { failureWorkflow: FAILURE_WORKFLOW } : {}),
     ...(chance.isBelow(0.2) ? { timeoutSeconds: 600, timeoutPolicy: 'TIME_OUT_WF' } : {}),
   };
-  const input = outfit(program.input, chance) as JsonObject;
+  const input = outfitAll(program.input, outfit) as JsonObject;
   return { name, document, input, expected: config.isWild ? undefined : expected };
 };
 

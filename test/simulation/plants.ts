@@ -27,6 +27,9 @@ export const PLANTS = {
   'retry-identity': 'a retry has the identity of the attempt before',
   'key-by-look': 'an idempotency key is looked for and then written, without its unique index',
   'delivered-before-sent': 'a message is marked delivered when it is claimed',
+  'messages-unordered': 'a message is taken in hand while an older one of its line waits',
+  'children-left': 'a run that ends does not tell its children',
+  'waiting-settled-twice': 'what ended a waiting attempt is replaced by what comes later',
   'cache-after-rollback': 'the folded state of a pass that rolled back stays in the cache',
   'half-commit': 'a transaction that throws commits what it has done so far',
 } as const;

@@ -7,13 +7,11 @@ import type { TaskReport } from '../../../src/ports/engine-store.ts';
 import { FAILURE_WORKFLOW, type Workflow } from '../generator.ts';
 import type { Database } from '../store/database.ts';
 import { closedKey, type ExecutionRecord, queueKey } from '../store/rows.ts';
-import type { RunWatch } from './run-watch.ts';
 import type { Violations } from './violation.ts';
 
 export type End = Readonly<{
   database: Database;
   violations: Violations;
-  watches: ReadonlyMap<string, RunWatch>;
   workflows: readonly Workflow[];
   hasFailureWorkflow: boolean;
   settled: ReadonlyMap<string, Readonly<{ report: TaskReport }>>;
@@ -64,7 +62,7 @@ const checkRun = (end: End, row: ExecutionRecord): void => {
     log.map(({ event }) => event),
   );
   const expected = workflows.find(({ name }) => name === row.name)?.expected;
-  if (expected === undefined) return;
+  if (expected === undefined || row.status !== 'COMPLETED') return;
   const completed = view.tasks.filter((task) => task.status === 'COMPLETED').map(keyOf);
   const [found, wanted] = [completed.sort().join(' '), [...expected.completed].sort().join(' ')];
   if (found !== wanted) broken('21', `completed ${found} and not ${wanted}`);

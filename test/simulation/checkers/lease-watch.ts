@@ -4,6 +4,7 @@ import type { TaskReport } from '../../../src/ports/engine-store.ts';
 import type { Database } from '../store/database.ts';
 import { closedKey, type QueueRow } from '../store/rows.ts';
 import { reportHash } from '../store/statements/reports.ts';
+import type { ChildWatch } from './child-watch.ts';
 import type { Violations } from './violation.ts';
 
 /** What the clients asked for: whatever happens to a lease, one of them must have wanted it. */
@@ -37,19 +38,32 @@ export class Intents {
   }
 }
 
+/** Tasks that start runs: what they are told comes from these. */
+const STARTING: ReadonlySet<string> = new Set(['SUB_WORKFLOW', 'START_WORKFLOW']);
+
+export type LeaseWatchDeps = Readonly<{
+  database: Database;
+  intents: Intents;
+  violations: Violations;
+  children: ChildWatch;
+  limits: ReadonlyMap<string, number>;
+}>;
+
 /** 5, 7, 9 and the mailbox: every change of a queue row that commits is one that its holder or the clock has earned. */
 export class LeaseWatch {
   private readonly database: Database;
   private readonly intents: Intents;
   private readonly violations: Violations;
+  private readonly children: ChildWatch;
   private readonly limits: ReadonlyMap<string, number>;
   private readonly tokens = new Set<LeaseToken>();
 
-  constructor(database: Database, intents: Intents, violations: Violations, limits: ReadonlyMap<string, number>) {
-    this.database = database;
-    this.intents = intents;
-    this.violations = violations;
-    this.limits = limits;
+  constructor(deps: LeaseWatchDeps) {
+    this.database = deps.database;
+    this.intents = deps.intents;
+    this.violations = deps.violations;
+    this.children = deps.children;
+    this.limits = deps.limits;
   }
 
   /** One row before and after a commit. */
@@ -113,6 +127,7 @@ export class LeaseWatch {
       }
       return;
     }
+    if (STARTING.has(task.taskType)) return this.children.outcome(after, outcome);
     const isByClock = outcome.deadline !== undefined || (leaseToken === undefined && outcome.status === 'COMPLETED');
     // Tasks of the system are held and reported by the servers themselves.
     if (isByClock || task.family === 'system') return;

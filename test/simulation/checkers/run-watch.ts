@@ -1,7 +1,7 @@
-import type { WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import type { ParentLink, WorkflowEvent } from '../../../src/domain/execution/events.ts';
 import { type ExecutionStatus, isClosedExecution } from '../../../src/domain/execution/statuses.ts';
 import { keyOf } from '../../../src/domain/execution/task-key.ts';
-import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import { type ExecutionId, type TaskId, taskIdOf } from '../../../src/domain/kernel/brand.ts';
 import type { Database } from '../store/database.ts';
 import { attemptKey, closedKey, type EventRow, queueKey } from '../store/rows.ts';
 import type { Violations } from './violation.ts';
@@ -12,12 +12,24 @@ type Open = Readonly<{ seq: number; event: Scheduled }>;
 /** Counts what happened in which state: pairs that no world has seen are not tested by any. */
 export type Coverage = Map<string, number>;
 
+export type RunWatchDeps = Readonly<{
+  database: Database;
+  violations: Violations;
+  coverage: Coverage;
+  /** An attempt ended that waited for a child, and not by the end of that. */
+  onLeft: (run: ExecutionId, taskId: TaskId) => void;
+}>;
+
 /** One run as its log tells it, read event by event, and the tables held against that. */
 export class RunWatch {
   readonly executionId: ExecutionId;
   seq = 0;
   status: ExecutionStatus | 'NEW' = 'NEW';
   readonly open = new Map<string, Open>();
+  /** Of a child: the attempt that waits for it. */
+  parent: ParentLink | undefined;
+  /** Somebody took it up again after its end, and no parent since. */
+  isOnItsOwn = false;
   private readonly attempts = new Map<string, number>();
   private readonly closedOperators = new Set<string>();
   private readonly completed = new Set<string>();
@@ -26,12 +38,14 @@ export class RunWatch {
   private readonly database: Database;
   private readonly violations: Violations;
   private readonly coverage: Coverage;
+  private readonly onLeft: (run: ExecutionId, taskId: TaskId) => void;
 
-  constructor(executionId: ExecutionId, database: Database, violations: Violations, coverage: Coverage) {
+  constructor(executionId: ExecutionId, deps: RunWatchDeps) {
     this.executionId = executionId;
-    this.database = database;
-    this.violations = violations;
-    this.coverage = coverage;
+    this.database = deps.database;
+    this.violations = deps.violations;
+    this.coverage = deps.coverage;
+    this.onLeft = deps.onLeft;
   }
 
   /** After each commit that touched the run. */
@@ -62,23 +76,32 @@ export class RunWatch {
     this.coverage.set(pair, (this.coverage.get(pair) ?? 0) + 1);
     switch (event.type) {
       case 'ExecutionStarted':
+        this.status = 'RUNNING';
+        this.parent = event.parent;
+        return;
       case 'ExecutionResumed':
         this.status = 'RUNNING';
         return;
       case 'ExecutionRetried':
         this.status = 'RUNNING';
         this.closedOperators.clear();
+        this.parent = event.parent ?? this.parent;
+        this.isOnItsOwn = event.parent === undefined;
+        return;
+      case 'ExecutionAdopted':
+        this.parent = event.parent;
+        this.isOnItsOwn = false;
         return;
       case 'CompensationStarted':
         // What is open is canceled by it, as by an end.
-        this.open.clear();
+        this.endOpen();
         return;
       case 'ExecutionPaused':
         this.status = 'PAUSED';
         return;
       case 'ExecutionClosed':
         this.status = event.status;
-        this.open.clear();
+        this.endOpen();
         return;
       case 'TaskScheduled':
         this.takeAttempt(event);
@@ -102,6 +125,15 @@ export class RunWatch {
     }
   }
 
+  private endOpen(): void {
+    for (const open of this.open.values()) this.leave(open);
+    this.open.clear();
+  }
+
+  private leave({ seq, event }: Open): void {
+    if (event.taskType === 'SUB_WORKFLOW') this.onLeft(this.executionId, taskIdOf(this.executionId, seq));
+  }
+
   /** 1: history begins with its start, once, and nothing follows the end but a retry. */
   private checkPlace(event: WorkflowEvent): void {
     if ((event.type === 'ExecutionStarted') !== (this.status === 'NEW')) this.broken('1', `${event.type} is misplaced`);
@@ -122,6 +154,7 @@ export class RunWatch {
     const open = this.open.get(key);
     if (open === undefined) return this.broken('6', `${key} was closed and not open`);
     this.open.delete(key);
+    if (event.output.subWorkflowId !== open.event.child?.executionId) this.leave(open);
     const { fireAt } = open.event;
     const isBySignal = this.signalled.has(event.ref.replace(/(__\d+)+$/, ''));
     const isByClock = event.workerId === undefined && event.status === 'COMPLETED' && !isBySignal;

@@ -14,11 +14,12 @@ import type { Process } from '../scheduler.ts';
 import type { Database } from './database.ts';
 import { isContention, isDefect, SimulatedDefectError, translate } from './failure.ts';
 import { asPort } from './outside-the-model.ts';
-import { idempotencyKey, type OutboxRow, queueKey } from './rows.ts';
+import { type OutboxRow, queueKey } from './rows.ts';
 import type { Limits, Tx } from './session.ts';
 import type { Statement } from './statement.ts';
 import { deadlineMethods } from './statements/deadlines.ts';
 import { decideQueueMethods } from './statements/decide-queue.ts';
+import { holderOf, idempotencyMethods } from './statements/idempotency.ts';
 import { hasLimits, isFree, leaseMethods, leaseNext } from './statements/leases.ts';
 import { eventMethods, executionMethods } from './statements/log-and-runs.ts';
 import { headsOf, isHead, outboxMethods } from './statements/outbox.ts';
@@ -120,6 +121,7 @@ const engineTx = (session: Tx): EngineTx =>
     ...eventMethods(session),
     ...taskMethods(session),
     ...executionMethods(session),
+    ...idempotencyMethods(session),
     ...leaseMethods(session),
     ...putOffMethods(session),
     ...reportMethods(session),
@@ -299,11 +301,7 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
       alone(options, 'now', (statement) => ({ now: Math.floor(statement.now()) as Instant, limited: new Set() })),
     findAdmissible: async () => [],
     findIdempotencyHolder: (namespace, key) =>
-      alone(options, 'find-holder', (statement) => {
-        const claim = statement.find(tables.idempotencyKeys, idempotencyKey({ namespace, key }));
-        const row = claim && statement.find(tables.executions, claim.executionId);
-        return claim && row && { executionId: claim.executionId, fingerprint: claim.fingerprint, status: row.status };
-      }),
+      alone(options, 'find-holder', (statement, session) => holderOf(session, statement, namespace, key)),
     findEvent: (executionId, seq) =>
       alone(options, 'find-event', (statement) => {
         const row = statement.find(tables.events, queueKey(executionId, seq));

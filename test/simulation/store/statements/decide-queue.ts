@@ -62,7 +62,7 @@ const headOf = ({ executionId, namespace, status, definitionHash }: ExecutionHea
   definitionHash,
 });
 
-const lockExecutions = (session: Tx, ids: readonly ExecutionId[]): Promise<LockedExecutions> =>
+export const lockExecutions = (session: Tx, ids: readonly ExecutionId[]): Promise<LockedExecutions> =>
   session.run('lock-executions', async (statement) => {
     const { executions } = session.database.tables;
     const heads: ExecutionHead[] = [];

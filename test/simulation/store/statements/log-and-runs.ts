@@ -1,7 +1,6 @@
 import type { SequencedEvent } from '../../../../src/domain/execution/events.ts';
 import { isClosedExecution } from '../../../../src/domain/execution/statuses.ts';
 import type { ExecutionId, Instant } from '../../../../src/domain/kernel/brand.ts';
-import { idempotencyKey } from '../rows.ts';
 import type { Tx, TxMethods } from '../session.ts';
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -36,11 +35,8 @@ export const eventMethods = (session: Tx): Pick<TxMethods, 'readEvents' | 'appen
 
 export const executionMethods = (
   session: Tx,
-): Pick<
-  TxMethods,
-  'lookUpRun' | 'admitExecutions' | 'createExecutions' | 'projectExecutions' | 'claimIdempotencyKeys'
-> => {
-  const { executions, idempotencyKeys } = session.database.tables;
+): Pick<TxMethods, 'lookUpRun' | 'admitExecutions' | 'createExecutions' | 'projectExecutions'> => {
+  const { executions } = session.database.tables;
   return {
     lookUpRun: (id) =>
       session.run('look-up-run', (statement) => {
@@ -85,26 +81,6 @@ export const executionMethods = (
           });
         }
       });
-    },
-    claimIdempotencyKeys: async (claims) => {
-      if (claims.length === 0) return new Set();
-      const inOrder = claims.toSorted((a, b) => compareText(idempotencyKey(a), idempotencyKey(b)));
-      const won = new Set<ExecutionId>();
-      if (session.plant === 'key-by-look') {
-        await session.run('look-for-keys', (statement) => {
-          for (const claim of inOrder) {
-            if (statement.find(idempotencyKeys, idempotencyKey(claim)) === undefined) won.add(claim.executionId);
-          }
-        });
-      }
-      await session.run('claim-keys', async (statement) => {
-        for (const claim of inOrder) {
-          const { namespace, key, executionId, fingerprint } = claim;
-          const rival = await statement.insert(idempotencyKeys, { namespace, key, executionId, fingerprint });
-          if (rival === undefined) won.add(executionId);
-        }
-      });
-      return won;
     },
   };
 };

@@ -64,6 +64,7 @@ export const outboxMethods = (
       await session.run('put-messages', async (statement) => {
         const inOrder = messages.toSorted((a, b) => compareText(a.executionId, b.executionId));
         for (const { executionId, namespace, item } of inOrder) {
+          if (session.plant === 'children-left' && item.topic === 'terminate-child') continue;
           const { topic, dedupKey, orderingKey, payload, visibleAt } = item;
           await statement.insert(outbox, {
             id: session.database.nextId(),
@@ -84,7 +85,10 @@ export const outboxMethods = (
         const now = statement.now();
         const all = statement.scan(outbox.cells.values());
         const heads = headsOf(all.map(({ row }) => row));
-        const isDue = (row: OutboxRow) => row.deadAt === undefined && row.availableAt <= now && isHead(heads, row);
+        const isDue = (row: OutboxRow) =>
+          row.deadAt === undefined &&
+          row.availableAt <= now &&
+          (session.plant === 'messages-unordered' || isHead(heads, row));
         const due = all.filter(({ row }) => isDue(row));
         due.sort((a, b) => a.row.availableAt - b.row.availableAt || a.row.id - b.row.id);
         const claimed: OutboxRow[] = [];

@@ -23,7 +23,9 @@ const settleWaiting = (
   session.run('settle-waiting', async (statement) => {
     const { taskQueue } = session.database.tables;
     const isOpen = (row: QueueRow): boolean =>
-      row.task.family === 'waiting' && row.outcome === undefined && row.namespace === namespace;
+      row.task.family === 'waiting' &&
+      (row.outcome === undefined || session.plant === 'waiting-settled-twice') &&
+      row.namespace === namespace;
     const open = placed(outcomes).filter(({ executionId, seq }) => {
       const row = statement.find(taskQueue, queueKey(executionId, seq));
       return row !== undefined && isOpen(row);

@@ -1,0 +1,68 @@
+import type { Database } from './store/database.ts';
+import type { Limits } from './store/session.ts';
+
+/** Moments after now at which something comes due, the first one first. */
+export const dueTimes = (database: Database, timerAt: number | undefined): readonly number[] => {
+  const { decideQueue, timers, taskQueue, outbox } = database.tables;
+  const now = database.now();
+  const due: number[] = [];
+  const add = (at: number | undefined) => {
+    if (at !== undefined && at > now) due.push(at);
+  };
+  for (const row of decideQueue.committed()) add(row.dueAt);
+  for (const row of timers.committed()) add(row.fireAt);
+  for (const row of outbox.committed()) if (row.deadAt === undefined) add(row.availableAt);
+  for (const row of taskQueue.committed()) {
+    if (row.outcome !== undefined) continue;
+    add(row.visibleAt);
+    add(row.leaseExpiresAt);
+  }
+  add(timerAt);
+  return due.sort((a, b) => a - b);
+};
+
+/** Loops and polls that would find something now, each as often as it would. */
+export const whatIsDue = (database: Database, relays: boolean): readonly string[] => {
+  const { decideQueue, timers, taskQueue, outbox } = database.tables;
+  const now = database.now();
+  const due: string[] = [];
+  for (const row of decideQueue.committed()) if (row.dueAt <= now) due.push('evaluate');
+  for (const row of timers.committed()) if (row.fireAt <= now) due.push('deadlines');
+  for (const row of outbox.committed()) if (relays && row.availableAt <= now) due.push('relay-outbox');
+  for (const row of taskQueue.committed()) {
+    if (row.outcome !== undefined) continue;
+    if ((row.leaseExpiresAt ?? Number.POSITIVE_INFINITY) <= now) due.push('deadlines');
+    if (row.leaseToken !== undefined || row.visibleAt > now) continue;
+    if (row.task.family === 'system') due.push('system-tasks');
+    if (row.task.family === 'worker') due.push('poll');
+  }
+  return due;
+};
+
+/** Names of tasks of which no more may be leased as things stand. */
+const heldBack = (database: Database, limits: Limits): ReadonlySet<string> => {
+  const leased = new Map<string, number>();
+  for (const { namespace, task, leaseToken, outcome } of database.tables.taskQueue.committed()) {
+    const name = `${namespace}/${task.taskName}`;
+    if (leaseToken !== undefined && outcome === undefined) leased.set(name, (leased.get(name) ?? 0) + 1);
+  }
+  return new Set([...leased].filter(([name, count]) => count >= (limits.get(name) || Infinity)).map(([name]) => name));
+};
+
+/** Nothing is due now that a worker or a loop could take. */
+export const isIdle = (database: Database, limits: Limits): boolean => {
+  const closed = heldBack(database, limits);
+  const { decideQueue, timers, taskQueue, outbox } = database.tables;
+  const now = database.now();
+  for (const row of decideQueue.committed()) if (row.dueAt <= now) return false;
+  for (const row of timers.committed()) if (row.fireAt <= now) return false;
+  for (const row of outbox.committed()) if (row.deadAt === undefined && row.availableAt <= now) return false;
+  for (const row of taskQueue.committed()) {
+    // The decide row tells of it, which may be parked.
+    if (row.outcome !== undefined) continue;
+    if ((row.leaseExpiresAt ?? Number.POSITIVE_INFINITY) <= now) return false;
+    if (row.leaseToken !== undefined || row.task.family === 'waiting' || row.visibleAt > now) continue;
+    if (!closed.has(`${row.namespace}/${row.task.taskName}`)) return false;
+  }
+  return true;
+};
