@@ -1,7 +1,7 @@
 import type { UseCases } from '../../src/application/use-cases.ts';
 import type { Chance } from '../support/chance.ts';
 import { NAMESPACE } from './clients.ts';
-import { type Config, drawWorkflow, failureWorkflow, QUEUES, type Workflow } from './generator.ts';
+import { type Config, drawWorkflow, failureWorkflow, QUEUES, secondVersion, type Workflow } from './generator.ts';
 
 /** Children of children: the second may start the first. */
 const CHILDREN = ['child-0', 'child-1'];
@@ -32,7 +32,12 @@ export class Catalogue {
       children.push(await this.draw(definitions, { name, isChild: true }, [...children]));
     }
     for (let number = 0; number < this.config.programs; number += 1) {
-      this.programs.push(await this.draw(definitions, { name: `program-${number}`, isChild: false }, children));
+      const program = await this.draw(definitions, { name: `program-${number}`, isChild: false }, children);
+      this.programs.push(program);
+      if (!this.config.hasActions) continue;
+      const { document } = secondVersion(program, this.drawing);
+      // Behind a TERMINATE nothing may stand: then there is no second version.
+      await definitions.registerWorkflow(NAMESPACE, document, 'v1', true);
     }
     const last = failureWorkflow();
     const registered = await definitions.registerWorkflow(NAMESPACE, last.document, 'v1', true);
@@ -57,6 +62,12 @@ export class Catalogue {
 
   find(name: string): Workflow | undefined {
     return this.workflows.find((workflow) => workflow.name === name);
+  }
+
+  /** The refs that the definition of that name has, as it names them. */
+  refsOf(name: string): readonly string[] {
+    const text = JSON.stringify([this.find(name)?.document, this.find(name)?.input]);
+    return [...text.matchAll(/"taskReferenceName":"([^"]+)"/g)].map(([, ref]) => ref ?? '');
   }
 
   pickProgram(chance: Chance): Workflow {

@@ -235,7 +235,8 @@ export class Starts {
   }
 
   private once(server: Server, { name, input }: Workflow, key: string | undefined): void {
-    const request = { name, input, priority: 0, idempotencyStrategy: 'RETURN_EXISTING' as const };
+    // Others may come later: a run may be moved to them.
+    const request = { name, version: 1, input, priority: 0, idempotencyStrategy: 'RETURN_EXISTING' as const };
     this.deps.call(
       server,
       'start',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../../src/domain/kernel/json.ts';
 import { isJsonObject } from '../../src/domain/kernel/json.ts';
-import { type Step, simple } from '../support/builders.ts';
+import { noop, type Step, simple } from '../support/builders.ts';
 import type { Chance } from '../support/chance.ts';
 import { type Expectation, expectationOf } from '../support/model.ts';
 import { type Program, programs } from '../support/programs.ts';
@@ -29,6 +29,8 @@ export type Config = Readonly<{
   limit: number;
   /** Whether tasks start runs of their own: children that they wait for, and others. */
   hasChildren: boolean;
+  /** Whether operators change the course of runs: take back, skip, jump, upgrade. */
+  hasActions: boolean;
   /** Whether failing runs start another. */
   hasFailureWorkflow: boolean;
   /** Whether messages wait for long. */
@@ -51,6 +53,7 @@ export const drawConfig = (seed: number, steps: number, chance: Chance): Config 
   stepsOnReport: chance.isBelow(0.6),
   limit: chance.pick([0, 0, 1, 2]),
   hasChildren: chance.isBelow(0.4),
+  hasActions: chance.isBelow(0.4),
   hasFailureWorkflow: chance.isBelow(0.4),
   isRelaySlow: chance.isBelow(0.3),
   faults: drawRates(chance),
@@ -170,6 +173,17 @@ const outfitAll = (value: JsonValue, outfit: Outfit): JsonValue => {
 
 const outputsOf = (counts: ReadonlyMap<string, number>): JsonObject =>
   Object.fromEntries([...counts.keys()].map((ref) => [ref, `\${${ref}.output.n}`]));
+
+/** A task that only the second version of a definition has. */
+export const ADDED = 'added';
+
+/** The same with one task more, before all others or behind them. */
+export const secondVersion = ({ document, ...workflow }: Workflow, chance: Chance): Workflow => {
+  const tasks = Array.isArray(document.tasks) ? document.tasks : [];
+  const added = noop(ADDED);
+  const longer = chance.isBelow(0.5) ? [added, ...tasks] : [...tasks, added];
+  return { ...workflow, document: { ...document, version: 2, tasks: longer } };
+};
 
 export type DrawnName = Readonly<{ name: string; isChild: boolean }>;
 

@@ -2,6 +2,7 @@ import { isClosedExecution } from '../../src/domain/execution/statuses.ts';
 import { keyOf } from '../../src/domain/execution/task-key.ts';
 import type { ExecutionId } from '../../src/domain/kernel/brand.ts';
 import type { Chance } from '../support/chance.ts';
+import { drawAction, REOPENING_ACTIONS } from './actions.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { RunWatch } from './checkers/run-watch.ts';
 import { type Call, NAMESPACE } from './clients.ts';
@@ -24,6 +25,7 @@ export type OperatorDeps = Readonly<{
   watch: (run: string) => RunWatch;
   sometimes: Set<string>;
   hasChildren: boolean;
+  hasActions: boolean;
 }>;
 
 /** What operators ask of runs, at any moment and for no reason; and, once all is well, what gets every run to its end. */
@@ -49,8 +51,20 @@ export class Operators {
     if (failed.length > 0 && hasRoom && chance.isBelow(0.3)) {
       return this.ask(server, chance.pick(failed).executionId, 'retry');
     }
+    if (this.deps.hasActions && chance.isBelow(0.7)) return this.act(server, chance.pick(runs), hasRoom);
     const kind = chance.pick(KINDS);
     if (kind !== 'retry' || hasRoom) this.ask(server, chance.pick(runs).executionId, kind);
+  }
+
+  /** Changes the course of a run. */
+  private act(server: Server, { executionId, name }: ExecutionRecord, hasRoom: boolean): void {
+    const { catalogue, chance, call, sometimes, watch } = this.deps;
+    const action = drawAction(chance, watch(executionId).slots, catalogue.refsOf(name));
+    if (REOPENING_ACTIONS.has(action.type) && !hasRoom) return;
+    const work = () => server.useCases.executions.operate(NAMESPACE, executionId, action, { by: 'operator' });
+    call(server, action.type, work, (answer) => {
+      sometimes.add(`${action.type} ${answer.ok ? 'accepted' : answer.error.code}`);
+    });
   }
 
   private ask(server: Server, id: ExecutionId, kind: Kind): void {

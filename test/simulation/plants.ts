@@ -30,6 +30,8 @@ export const PLANTS = {
   'messages-unordered': 'a message is taken in hand while an older one of its line waits',
   'children-left': 'a run that ends does not tell its children',
   'waiting-settled-twice': 'what ended a waiting attempt is replaced by what comes later',
+  'revision-lost': 'the row of a run keeps the definition that the run followed before',
+  'withdrawn-kept': 'an attempt that an action took away stays in the queue',
   'cache-after-rollback': 'the folded state of a pass that rolled back stays in the cache',
   'half-commit': 'a transaction that throws commits what it has done so far',
 } as const;
@@ -41,4 +43,5 @@ export const SELDOM: ReadonlySet<Plant> = new Set<Plant>([
   'heartbeat-unfenced',
   'release-unfenced',
   'step-ends-others',
+  'waiting-settled-twice',
 ]);

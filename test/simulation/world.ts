@@ -88,8 +88,8 @@ export class World {
     this.starts = new Starts({ chance, violations, call });
     this.clients = new Workers({ chance, faults, intents: this.watch.intents, violations, call });
     const { catalogue, watch } = this;
-    const { hasChildren } = config;
-    this.operators = new Operators({ database, catalogue, chance, call, watch: watch.of, sometimes, hasChildren });
+    const seen = { database, catalogue, watch: watch.of, sometimes };
+    this.operators = new Operators({ ...config, ...seen, chance, call });
     this.makeCluster = () =>
       new Cluster({ config, plant, database, scheduler, definitions, faults, chance, violations, sometimes });
   }

@@ -12,6 +12,14 @@ type Open = Readonly<{ seq: number; event: Scheduled }>;
 /** Counts what happened in which state: pairs that no world has seen are not tested by any. */
 export type Coverage = Map<string, number>;
 
+/** What a run that has ended may go on with. */
+const REOPENING: ReadonlySet<string> = new Set([
+  'ExecutionRetried',
+  'ExecutionRerun',
+  'TasksRerun',
+  'ExecutionRestarted',
+]);
+
 export type RunWatchDeps = Readonly<{
   database: Database;
   violations: Violations;
@@ -30,6 +38,9 @@ export class RunWatch {
   parent: ParentLink | undefined;
   /** Somebody took it up again after its end, and no parent since. */
   isOnItsOwn = false;
+  /** Something was taken back: attempts go on above all that were used. */
+  private hasGaps = false;
+  private definitionHash = '';
   private readonly attempts = new Map<string, number>();
   private readonly closedOperators = new Set<string>();
   private readonly completed = new Set<string>();
@@ -46,6 +57,11 @@ export class RunWatch {
     this.violations = deps.violations;
     this.coverage = deps.coverage;
     this.onLeft = deps.onLeft;
+  }
+
+  /** Wire refs of tasks that it has come to. */
+  get slots(): readonly string[] {
+    return [...this.attempts.keys(), ...this.closedOperators];
   }
 
   /** After each commit that touched the run. */
@@ -78,10 +94,34 @@ export class RunWatch {
       case 'ExecutionStarted':
         this.status = 'RUNNING';
         this.parent = event.parent;
+        this.definitionHash = event.definitionHash;
         return;
       case 'ExecutionResumed':
         this.status = 'RUNNING';
         return;
+      case 'ExecutionRestarted':
+        this.definitionHash = event.definition?.definitionHash ?? this.definitionHash;
+        this.status = 'RUNNING';
+        return this.takeBack(true);
+      case 'ExecutionRerun':
+        this.status = 'RUNNING';
+        return this.takeBack(true);
+      case 'TasksRerun':
+        this.takeBack(this.status !== 'PAUSED');
+        if (this.status !== 'PAUSED') this.status = 'RUNNING';
+        return;
+      case 'ExecutionJumped':
+        return this.takeBack(false);
+      case 'ExecutionUpgraded':
+        this.hasGaps = true;
+        this.definitionHash = event.definition.definitionHash;
+        return;
+      case 'TaskSkipped':
+        if (event.attempt !== undefined) this.takeAway({ ...event, attempt: event.attempt });
+        return;
+      case 'TaskCanceled':
+        this.status = 'PAUSED';
+        return this.takeAway(event);
       case 'ExecutionRetried':
         this.status = 'RUNNING';
         this.closedOperators.clear();
@@ -125,6 +165,23 @@ export class RunWatch {
     }
   }
 
+  /** Tasks that had completed run again, with attempts above all that were used. */
+  private takeBack(isReopened: boolean): void {
+    this.hasGaps = true;
+    this.closedOperators.clear();
+    this.completed.clear();
+    if (isReopened) this.isOnItsOwn = true;
+  }
+
+  /** An operator ended an open attempt. */
+  private takeAway(attempt: Readonly<{ ref: string; iteration: number; attempt: number }>): void {
+    const key = attemptKey(attempt);
+    const open = this.open.get(key);
+    if (open === undefined) return this.broken('6', `${key} was taken away and not open`);
+    this.open.delete(key);
+    this.leave(open);
+  }
+
   private endOpen(): void {
     for (const open of this.open.values()) this.leave(open);
     this.open.clear();
@@ -134,18 +191,19 @@ export class RunWatch {
     if (event.taskType === 'SUB_WORKFLOW') this.onLeft(this.executionId, taskIdOf(this.executionId, seq));
   }
 
-  /** 1: history begins with its start, once, and nothing follows the end but a retry. */
+  /** 1: history begins with its start, once, and nothing follows the end but what reopens it. */
   private checkPlace(event: WorkflowEvent): void {
     if ((event.type === 'ExecutionStarted') !== (this.status === 'NEW')) this.broken('1', `${event.type} is misplaced`);
     const isOver = this.status !== 'NEW' && isClosedExecution(this.status);
-    if (isOver && event.type !== 'ExecutionRetried') this.broken('1', `${event.type} follows the end`);
+    if (isOver && !REOPENING.has(event.type)) this.broken('1', `${event.type} follows the end`);
   }
 
-  /** 4: attempts are 1 to n. An operator that was refused has none: a retry enters it as if for the first time. */
+  /** 4: attempts are 1 to n, but where something was taken back. An operator that was refused has none: a retry enters it as if for the first time. */
   private takeAttempt(event: Scheduled | Extract<WorkflowEvent, { type: 'TaskRefused' }>): void {
     const slot = keyOf(event);
     const last = event.type === 'TaskRefused' && event.attempt === 1 ? 0 : (this.attempts.get(slot) ?? 0);
-    if (event.attempt !== last + 1) this.broken('4', `${slot} goes from attempt ${last} to ${event.attempt}`);
+    const follows = this.hasGaps ? event.attempt > last : event.attempt === last + 1;
+    if (!follows) this.broken('4', `${slot} goes from attempt ${last} to ${event.attempt}`);
     this.attempts.set(slot, event.attempt);
   }
 
@@ -172,6 +230,8 @@ export class RunWatch {
       return;
     }
     if (row.status !== this.status) this.broken('2', `is ${row.status} in its row and ${this.status} in its log`);
+    if (row.definitionHash !== this.definitionHash)
+      this.broken('2', 'follows one definition and its row names another');
     if (isClosedExecution(row.status) !== (row.endedAt !== undefined)) this.broken('2', 'has no end, or one too many');
   }
 

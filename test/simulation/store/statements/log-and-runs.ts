@@ -35,7 +35,7 @@ export const eventMethods = (session: Tx): Pick<TxMethods, 'readEvents' | 'appen
 
 export const executionMethods = (
   session: Tx,
-): Pick<TxMethods, 'lookUpRun' | 'admitExecutions' | 'createExecutions' | 'projectExecutions'> => {
+): Pick<TxMethods, 'lookUpRun' | 'admitExecutions' | 'createExecutions' | 'projectExecutions' | 'reviseExecutions'> => {
   const { executions } = session.database.tables;
   return {
     lookUpRun: (id) =>
@@ -57,6 +57,22 @@ export const executionMethods = (
             status: 'RUNNING',
             updatedAt: execution.startedAt,
           });
+        }
+      });
+    },
+    reviseExecutions: async (revisions) => {
+      if (revisions.length === 0 || session.plant === 'revision-lost') return;
+      await session.run('revise', async (statement) => {
+        const last = new Map(revisions.map((revision) => [revision.executionId, revision]));
+        for (const { executionId, namespace, item } of last.values()) {
+          const cell = executions.find(executionId);
+          if (cell === undefined || statement.get(cell)?.namespace !== namespace) continue;
+          const row = await statement.lock(cell);
+          if (row === undefined) continue;
+          const { correlationId: _correlation, ...rest } = row;
+          const { definitionHash, version, input, correlationId } = item;
+          const correlated = correlationId === undefined ? {} : { correlationId };
+          statement.write(cell, { ...rest, definitionHash, version, input, ...correlated });
         }
       });
     },

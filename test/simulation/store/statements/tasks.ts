@@ -156,6 +156,7 @@ export const taskMethods = (
           })
           .sort((a, b) => compareText(a.executionId, b.executionId) || a.seq - b.seq);
         for (const row of rows) {
+          if (session.plant === 'withdrawn-kept' && row.status === 'CANCELED') continue;
           const cell = taskQueue.find(queueKey(row.executionId, row.seq));
           if (cell === undefined || statement.get(cell) === undefined) continue;
           if ((await statement.lock(cell)) !== undefined) statement.write(cell, undefined);
