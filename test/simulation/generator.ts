@@ -29,6 +29,8 @@ export type Config = Readonly<{
   limit: number;
   /** Whether tasks start runs of their own: children that they wait for, and others. */
   hasChildren: boolean;
+  /** Whether tasks wait for people, callbacks and messages. */
+  hasDoors: boolean;
   /** Whether operators change the course of runs: take back, skip, jump, upgrade. */
   hasActions: boolean;
   /** Whether failing runs start another. */
@@ -53,6 +55,7 @@ export const drawConfig = (seed: number, steps: number, chance: Chance): Config 
   stepsOnReport: chance.isBelow(0.6),
   limit: chance.pick([0, 0, 1, 2]),
   hasChildren: chance.isBelow(0.4),
+  hasDoors: chance.isBelow(0.4),
   hasActions: chance.isBelow(0.4),
   hasFailureWorkflow: chance.isBelow(0.4),
   isRelaySlow: chance.isBelow(0.3),
@@ -92,7 +95,7 @@ const hasIdleStep = (value: JsonValue): boolean => {
 const isFit = (program: Program, config: Config, { size, isChild }: Wanted): boolean => {
   if (expectationOf(program).completed.length > size) return false;
   if (isChild) return Object.keys(program.input).length === 0;
-  return !config.hasChildren || hasIdleStep([...program.tasks, program.input]);
+  return !(config.hasChildren || config.hasDoors) || hasIdleStep([...program.tasks, program.input]);
 };
 
 const drawProgram = (config: Config, wanted: Wanted, chance: Chance): Program => {
@@ -149,9 +152,44 @@ const startStep = (step: JsonObject, child: Workflow, { config, chance }: Outfit
 
 const STRATEGIES = ['RETURN_EXISTING', 'FAIL', 'FAIL_ON_RUNNING'] as const;
 
+/** The webhook of the world, and the only payload that ever comes in there. */
+export const WEBHOOK = 'hook';
+export const WEBHOOK_PAYLOAD = { id: 7 };
+
+/** A task that somebody outside ends. */
+const waitingStep = (step: JsonObject, { chance }: Outfit): JsonObject => {
+  const patience = {
+    retryCount: chance.pick([0, 1, 2]),
+    retryDelaySeconds: chance.pick([0, 0, 1]),
+    totalTimeout: chance.pick([0, 0, 60]),
+    timeoutPolicy: chance.pick(['RETRY', 'RETRY', 'ALERT_ONLY']),
+  };
+  const waiting = { ...step, ...patience, inputParameters: {} };
+  const kind = chance.pick(['person', 'callback', 'webhook', 'messages', 'messages', 'glance'] as const);
+  switch (kind) {
+    case 'person':
+      return { ...waiting, type: 'HUMAN' };
+    case 'callback':
+      return { ...waiting, type: 'WAIT_FOR_WEBHOOK' };
+    case 'webhook': {
+      const matches = { '$.id': WEBHOOK_PAYLOAD.id };
+      return { ...waiting, type: 'WAIT_FOR_WEBHOOK', inputParameters: { webhook: WEBHOOK, matches } };
+    }
+    case 'messages': {
+      const inputParameters = { batchSize: chance.pick([1, 2]) };
+      return { ...waiting, type: 'PULL_WORKFLOW_MESSAGES', inputParameters };
+    }
+    case 'glance':
+      return { ...waiting, type: 'PULL_WORKFLOW_MESSAGES', inputParameters: { blocking: false } };
+    default:
+      return kind satisfies never;
+  }
+};
+
 /** What does nothing may start a run instead, or become a task of the system. */
 const outfitIdle = (step: JsonObject, outfit: Outfit): JsonObject => {
   const { chance, children } = outfit;
+  if (outfit.config.hasDoors && chance.isBelow(0.5)) return waitingStep(step, outfit);
   if (children.length > 0 && chance.isBelow(0.7)) return startStep(step, chance.pick(children), outfit);
   if (step.type !== 'NOOP' || chance.isBelow(0.5)) return step;
   const inputParameters = { evaluatorType: 'value-param', expression: 'value', value: 7 };

@@ -6,6 +6,7 @@ import { drawAction, REOPENING_ACTIONS } from './actions.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { RunWatch } from './checkers/run-watch.ts';
 import { type Call, NAMESPACE } from './clients.ts';
+import type { Doors } from './doors.ts';
 import type { Server } from './server.ts';
 import type { Database } from './store/database.ts';
 import type { ExecutionRecord } from './store/rows.ts';
@@ -26,6 +27,8 @@ export type OperatorDeps = Readonly<{
   sometimes: Set<string>;
   hasChildren: boolean;
   hasActions: boolean;
+  hasDoors: boolean;
+  doors: Doors;
 }>;
 
 /** What operators ask of runs, at any moment and for no reason; and, once all is well, what gets every run to its end. */
@@ -46,6 +49,7 @@ export class Operators {
     const { chance } = this.deps;
     const { runs } = this;
     if (runs.length === 0) return;
+    if (this.deps.hasDoors && chance.isBelow(0.4)) return this.deps.doors.knock(server, chance.pick(runs).executionId);
     const hasRoom = runs.length <= (this.deps.hasChildren ? RUNS_WITH_CHILDREN_MAX : RUNS_MAX);
     const failed = runs.filter((row) => row.status === 'FAILED');
     if (failed.length > 0 && hasRoom && chance.isBelow(0.3)) {
@@ -117,6 +121,7 @@ export class Operators {
     const row = chance.pick(open);
     if (row.status === 'PAUSED') this.ask(server, row.executionId, 'resume');
     else if (row.status !== 'RUNNING') this.ask(server, this.failedChildOf(row) ?? row.executionId, 'retry');
+    else if (chance.isBelow(0.5) && this.deps.doors.help(server, row.executionId)) return;
     else if (this.waitOf(row.executionId).ref !== undefined) this.ask(server, row.executionId, 'signal');
   }
 

@@ -32,6 +32,7 @@ export const PLANTS = {
   'waiting-settled-twice': 'what ended a waiting attempt is replaced by what comes later',
   'revision-lost': 'the row of a run keeps the definition that the run followed before',
   'withdrawn-kept': 'an attempt that an action took away stays in the queue',
+  'unknown-retried': 'a transaction whose commit got no answer runs again',
   'cache-after-rollback': 'the folded state of a pass that rolled back stays in the cache',
   'half-commit': 'a transaction that throws commits what it has done so far',
 } as const;

@@ -44,8 +44,8 @@ class CacheThatKeeps extends FoldCache {
   }
 }
 
-/** Seals the callbacks of webhooks, which nobody sends here. */
-const CALLBACK_KEY = '0'.repeat(64);
+/** Seals the callbacks of webhooks. */
+export const CALLBACK_KEY = '0'.repeat(64);
 
 export type ServerOptions = Readonly<{
   name: string;

@@ -24,6 +24,7 @@ const smallerThan = (config: Config, brokenAt: number): readonly Partial<Config>
     ...(config.isWild ? [{ isWild: false }] : []),
     ...(config.rowPointShare > 0 ? [{ rowPointShare: 0 }] : []),
     ...(config.limit > 0 ? [{ limit: 0 }] : []),
+    ...(config.hasDoors ? [{ hasDoors: false }] : []),
     ...(config.hasActions ? [{ hasActions: false }] : []),
     ...(config.hasChildren ? [{ hasChildren: false }] : []),
     ...(config.hasFailureWorkflow ? [{ hasFailureWorkflow: false }] : []),

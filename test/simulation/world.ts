@@ -8,6 +8,7 @@ import { type Violation, Violations } from './checkers/violation.ts';
 import { Watch } from './checkers/watch.ts';
 import { createWorker, type SimulatedWorker, Starts, Workers } from './clients.ts';
 import { Cluster, HOUR_MS } from './cluster.ts';
+import { Doors } from './doors.ts';
 import { type Fault, FaultPlan } from './faults.ts';
 import type { Config } from './generator.ts';
 import { Operators } from './operators.ts';
@@ -89,7 +90,8 @@ export class World {
     this.clients = new Workers({ chance, faults, intents: this.watch.intents, violations, call });
     const { catalogue, watch } = this;
     const seen = { database, catalogue, watch: watch.of, sometimes };
-    this.operators = new Operators({ ...config, ...seen, chance, call });
+    const doors = new Doors({ chance, faults, call, doorWatch: watch.doors, ...seen });
+    this.operators = new Operators({ ...config, ...seen, chance, call, doors });
     this.makeCluster = () =>
       new Cluster({ config, plant, database, scheduler, definitions, faults, chance, violations, sometimes });
   }
@@ -240,6 +242,7 @@ export class World {
       settled: this.clients.settled,
       acknowledged: this.starts.acknowledged,
     });
+    this.watch.doors.checkEnd();
   }
 
   private get isOver(): boolean {

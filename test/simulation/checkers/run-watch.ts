@@ -1,7 +1,9 @@
-import type { ParentLink, WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import type { MessageReceived, ParentLink, WorkflowEvent } from '../../../src/domain/execution/events.ts';
 import { type ExecutionStatus, isClosedExecution } from '../../../src/domain/execution/statuses.ts';
 import { keyOf } from '../../../src/domain/execution/task-key.ts';
 import { type ExecutionId, type TaskId, taskIdOf } from '../../../src/domain/kernel/brand.ts';
+import { canonicalJson } from '../../../src/domain/kernel/canonical-json.ts';
+import { isJsonObject } from '../../../src/domain/kernel/json.ts';
 import type { Database } from '../store/database.ts';
 import { attemptKey, closedKey, type EventRow, queueKey } from '../store/rows.ts';
 import type { Violations } from './violation.ts';
@@ -34,6 +36,8 @@ export class RunWatch {
   seq = 0;
   status: ExecutionStatus | 'NEW' = 'NEW';
   readonly open = new Map<string, Open>();
+  /** Messages that no task has taken yet, the oldest first. */
+  messages: MessageReceived[] = [];
   /** Of a child: the attempt that waits for it. */
   parent: ParentLink | undefined;
   /** Somebody took it up again after its end, and no parent since. */
@@ -100,10 +104,12 @@ export class RunWatch {
         this.status = 'RUNNING';
         return;
       case 'ExecutionRestarted':
+        this.messages = [];
         this.definitionHash = event.definition?.definitionHash ?? this.definitionHash;
         this.status = 'RUNNING';
         return this.takeBack(true);
       case 'ExecutionRerun':
+        if (event.from === undefined) this.messages = [];
         this.status = 'RUNNING';
         return this.takeBack(true);
       case 'TasksRerun':
@@ -152,6 +158,9 @@ export class RunWatch {
         return;
       case 'TaskClosed':
         this.takeClosed(event);
+        return;
+      case 'MessageReceived':
+        this.messages.push(event);
         return;
       case 'SignalBuffered':
         this.signalled.add(event.ref);
@@ -213,6 +222,7 @@ export class RunWatch {
     if (open === undefined) return this.broken('6', `${key} was closed and not open`);
     this.open.delete(key);
     if (event.output.subWorkflowId !== open.event.child?.executionId) this.leave(open);
+    this.takeMessages(key, event);
     const { fireAt } = open.event;
     const isBySignal = this.signalled.has(event.ref.replace(/(__\d+)+$/, ''));
     const isByClock = event.workerId === undefined && event.status === 'COMPLETED' && !isBySignal;
@@ -221,6 +231,20 @@ export class RunWatch {
     if (event.status !== 'COMPLETED') return;
     if (this.completed.has(keyOf(event))) this.broken('6', `${keyOf(event)} was completed twice`);
     this.completed.add(keyOf(event));
+  }
+
+  /** 24: a task that reads messages gets the oldest, each once. */
+  private takeMessages(
+    key: string,
+    { messagesTaken = 0, output }: Extract<WorkflowEvent, { type: 'TaskClosed' }>,
+  ): void {
+    if (messagesTaken === 0) return;
+    const taken = this.messages.splice(0, messagesTaken).map(({ id }) => id);
+    const shown = Array.isArray(output.messages) ? output.messages : [];
+    const told = shown.map((message) => (isJsonObject(message) ? message.id : undefined));
+    if (taken.length !== messagesTaken || canonicalJson(taken) !== canonicalJson(told as string[])) {
+      this.broken('24', `${key} took the messages ${told} and not ${taken}`);
+    }
   }
 
   private checkRow(): void {

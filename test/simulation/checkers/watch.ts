@@ -2,6 +2,7 @@ import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import type { Change, Database } from '../store/database.ts';
 import type { OutboxRow, QueueRow } from '../store/rows.ts';
 import { ChildWatch } from './child-watch.ts';
+import { DoorWatch } from './door-watch.ts';
 import { Intents, LeaseWatch } from './lease-watch.ts';
 import { OutboxWatch } from './outbox-watch.ts';
 import { type Coverage, RunWatch } from './run-watch.ts';
@@ -25,6 +26,7 @@ const isStep = ({ table, before, after }: Change): boolean => {
 export class Watch {
   readonly intents = new Intents();
   readonly coverage: Coverage = new Map();
+  readonly doors: DoorWatch;
   private readonly deps: WatchDeps;
   private readonly runs = new Map<string, RunWatch>();
   private readonly children: ChildWatch;
@@ -34,6 +36,7 @@ export class Watch {
   constructor(deps: WatchDeps) {
     this.deps = deps;
     const { database, violations, limits } = deps;
+    this.doors = new DoorWatch(database, violations);
     this.children = new ChildWatch({ database, violations, watch: this.of });
     const { children, intents } = this;
     this.leases = new LeaseWatch({ database, intents, violations, children, limits });

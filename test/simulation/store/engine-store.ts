@@ -12,7 +12,7 @@ import type {
 import type { Plant } from '../plants.ts';
 import type { Process } from '../scheduler.ts';
 import type { Database } from './database.ts';
-import { isContention, isDefect, SimulatedDefectError, translate } from './failure.ts';
+import { isContention, isDefect, isLost, SimulatedDefectError, translate } from './failure.ts';
 import { asPort } from './outside-the-model.ts';
 import { type OutboxRow, queueKey } from './rows.ts';
 import type { Limits, Tx } from './session.ts';
@@ -176,7 +176,8 @@ const transaction = async <T>(options: SimulatedStoreOptions, work: (tx: EngineT
   for (let number = 1; ; number += 1) {
     const outcome = await attempt(options, work);
     if (outcome.ok) return outcome.value;
-    if (number === ATTEMPTS_MAX || !isContention(outcome.error)) throw translate(outcome.error);
+    const isRunAgain = isContention(outcome.error) || (options.plant === 'unknown-retried' && isLost(outcome.error));
+    if (number === ATTEMPTS_MAX || !isRunAgain) throw translate(outcome.error);
     await options.database.scheduler.point(options.process, 'again');
   }
 };

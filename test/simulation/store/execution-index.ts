@@ -1,5 +1,5 @@
 import type { ExecutionId, Instant, Namespace } from '../../../src/domain/kernel/brand.ts';
-import { parseTaskId, taskIdOf } from '../../../src/domain/kernel/brand.ts';
+import { parseTaskId, type TaskId, taskIdOf } from '../../../src/domain/kernel/brand.ts';
 import type { OpenTaskRow } from '../../../src/ports/engine-store.ts';
 import type { ExecutionIndex, ExecutionRow, ExecutionSummary } from '../../../src/ports/execution-index.ts';
 import type { SimulatedStoreOptions } from './engine-store.ts';
@@ -31,6 +31,12 @@ const openTaskRow = (row: QueueRow): OpenTaskRow => ({
 const summaryOf = (row: ExecutionRecord): ExecutionSummary => {
   const { namespace: _namespace, definitionHash: _hash, input: _input, output: _output, ...summary } = row;
   return summary;
+};
+
+const isBehind = (taskId: TaskId, after: TaskId): boolean => {
+  const [one, other] = [parseTaskId(taskId), parseTaskId(after)];
+  if (one === undefined || other === undefined) return false;
+  return (compareText(one.executionId, other.executionId) || one.scheduledSeq - other.scheduledSeq) > 0;
 };
 
 /** The reads of runs over the simulated database, each a statement by itself. */
@@ -95,6 +101,20 @@ export const createSimulatedIndex = ({ database, process }: SimulatedStoreOption
         statement
           .scan(tables.taskQueue.ofRun(id), (row) => row.namespace === namespace)
           .map(({ row }) => openTaskRow(row)),
+      ),
+    webhookWaits: (namespace, { limit, after }) =>
+      read('webhook-waits', (statement) =>
+        statement
+          .scan(
+            tables.taskQueue.cells.values(),
+            ({ task, outcome, ...row }) =>
+              row.namespace === namespace && task.taskType === 'WAIT_FOR_WEBHOOK' && outcome === undefined,
+          )
+          .map(({ row }) => row)
+          .sort((a, b) => compareText(a.executionId, b.executionId) || a.seq - b.seq)
+          .map((row) => ({ taskId: taskIdOf(row.executionId, row.seq), input: row.task.input }))
+          .filter(({ taskId }) => after === undefined || isBehind(taskId, after))
+          .slice(0, limit),
       ),
     logs: (namespace, taskId, { after, limit }) =>
       read('logs', (statement) => {

@@ -26,6 +26,9 @@ const CONTENTION = new Set(['40001', '40P01', '55P03']);
 export const isContention = (error: unknown): boolean =>
   error instanceof StatementFailure && CONTENTION.has(error.sqlstate);
 
+/** The connection is gone: whether what was sent has happened, nobody knows. */
+export const isLost = (error: unknown): boolean => error instanceof StatementFailure && error.sqlstate === '08006';
+
 /** What an old fold runs into: a key that exists, or the division that says that not everything was opened. */
 export const isDefect = (error: unknown): boolean =>
   error instanceof StatementFailure && (error.sqlstate === '23505' || error.sqlstate === '22012');
