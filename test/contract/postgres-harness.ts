@@ -69,29 +69,33 @@ const closedTasks = async (client: pg.Client, executionId: string): Promise<read
   return rows;
 };
 
-export const postgresHarness: Harness = {
-  name: 'PostgreSQL',
-  open: async (): Promise<OpenHarness> => {
-    const database = await createTestDatabase();
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    const { close, ...stores } = await createPostgresStores({
-      url: database.url,
-      poolMax: 5,
-      allowUnsafeDurability: allowUnsafeDurability(),
-    });
-    return {
-      ...stores,
-      advance: (ms) => advance(client, ms),
-      closedTasks: (executionId) => closedTasks(client, executionId),
-      reset: async () => {
-        await client.query(`truncate ${TABLES.join(', ')}`);
-      },
-      close: async () => {
-        await close();
-        await client.end();
-        await database.drop();
-      },
-    };
-  },
+/** With the connection that looks on; `prepare` has it before the stores connect. */
+export const openPostgres = async (
+  prepare: (client: pg.Client) => Promise<unknown> = async () => undefined,
+): Promise<OpenHarness & Readonly<{ client: pg.Client }>> => {
+  const database = await createTestDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await prepare(client);
+  const { close, ...stores } = await createPostgresStores({
+    url: database.url,
+    poolMax: 5,
+    allowUnsafeDurability: allowUnsafeDurability(),
+  });
+  return {
+    ...stores,
+    client,
+    advance: (ms) => advance(client, ms),
+    closedTasks: (executionId) => closedTasks(client, executionId),
+    reset: async () => {
+      await client.query(`truncate ${TABLES.join(', ')}`);
+    },
+    close: async () => {
+      await close();
+      await client.end();
+      await database.drop();
+    },
+  };
 };
+
+export const postgresHarness: Harness = { name: 'PostgreSQL', open: () => openPostgres() };
