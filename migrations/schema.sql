@@ -101,6 +101,18 @@ create table internal_events (
   constraint internal_events_pkey PRIMARY KEY (namespace, sink, id)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 
+create table named_values (
+  namespace text collate "C" not null,
+  kind text collate "C" not null,
+  name text collate "C" not null,
+  value text not null,
+  key_id text collate "C",
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint named_values_pkey PRIMARY KEY (namespace, kind, name),
+  constraint named_values_sealed CHECK (((kind = 'SECRET'::text) = (key_id IS NOT NULL)))
+);
+
 create table namespace_quotas (
   namespace text collate "C" not null,
   max_concurrent_executions integer,

@@ -64,6 +64,7 @@ export class AdvanceRuns {
       findTasks: (namespace, names) => definitions.findTasks(namespace, names),
       findTaskOutput: (namespace, wanted, now) => engine.findTaskOutput(namespace, wanted, now),
       polledQueues: (namespace, queues, withinMs) => engine.polledQueues(namespace, queues, withinMs),
+      findEnvironment: (namespace, names) => engine.findEnvironment(namespace, names),
       retryCounts: (namespace, names) => engine.retryCounts(namespace, names),
     };
   }

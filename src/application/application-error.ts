@@ -22,6 +22,8 @@ export type ApplicationErrorCode =
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'LIMIT_EXCEEDED'
   | 'PAYLOAD_TOO_LARGE'
+  /** The server was given no keys to seal secrets with. */
+  | 'NO_KEY_RING'
   | 'UNAVAILABLE';
 
 /** Why a use case refused. `path` points into the request body; `details` are facts, never prose, stack or SQL. */

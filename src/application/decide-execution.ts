@@ -67,9 +67,10 @@ export const decideExecution = async (
     // Only the last one can be a caller's; a stale outcome is a lost race and nobody waits to hear of it.
     rejection = accepted.ok ? undefined : accepted.error;
   }
-  const { taskDefinition, cachedOutput, isPolled } = known;
+  const { taskDefinition, cachedOutput, isPolled, environmentValues } = known;
   const { callbackToken } = deps;
-  const environment = { evaluateScript, findViolation, taskDefinition, cachedOutput, isPolled, callbackToken };
+  const looked = { taskDefinition, cachedOutput, isPolled, environmentValues };
+  const environment = { evaluateScript, findViolation, ...looked, callbackToken };
   let decision = decideOwned(state, environment, now);
   collect(decision);
   while (decision.needs.length > 0) {

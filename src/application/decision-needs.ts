@@ -8,7 +8,7 @@ import type { JsonObject } from '../domain/kernel/json.ts';
 import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
 import type { DecisionReads } from '../ports/engine-store.ts';
 
-type Known = Pick<DecisionEnvironment, 'taskDefinition' | 'cachedOutput' | 'isPolled'>;
+type Known = Pick<DecisionEnvironment, 'taskDefinition' | 'cachedOutput' | 'isPolled' | 'environmentValues'>;
 
 const outputKey = ({ taskName, key }: OutputKey): string => JSON.stringify([taskName, key]);
 
@@ -20,6 +20,7 @@ export class DecisionNeeds implements Known {
   private readonly definitions = new Map<string, TaskDefinition | null>();
   private readonly outputs = new Map<string, JsonObject | null>();
   private readonly polled = new Map<string, boolean>();
+  private readonly environment = new Map<string, Readonly<Record<string, string>>>();
 
   constructor(reads: DecisionReads, namespace: Namespace, now: Instant) {
     this.reads = reads;
@@ -30,6 +31,7 @@ export class DecisionNeeds implements Known {
   readonly taskDefinition = (name: string) => this.definitions.get(name);
   readonly cachedOutput = (wanted: OutputKey) => this.outputs.get(outputKey(wanted));
   readonly isPolled = (queue: string) => this.polled.get(queue);
+  readonly environmentValues = (names: readonly string[]) => this.environment.get(names.join(' '));
 
   /** What this very pass will store is not in the store yet, but the next task of the run may want it. */
   knows(commands: readonly Command[]): void {
@@ -52,6 +54,11 @@ export class DecisionNeeds implements Known {
       case 'needsCachedOutput': {
         const output = await this.reads.findTaskOutput(this.namespace, need.wanted, this.now);
         this.outputs.set(outputKey(need.wanted), output ?? null);
+        return;
+      }
+      case 'needsEnvironment': {
+        const values = await this.reads.findEnvironment(this.namespace, need.names);
+        this.environment.set(need.names.join(' '), Object.fromEntries(values));
         return;
       }
       case 'needsPolls': {

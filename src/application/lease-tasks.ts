@@ -11,6 +11,7 @@ import type { HeldLeases } from './held-leases.ts';
 import type { ParkedPoll, ParkedPolls } from './parked-polls.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import type { LeaseCall } from './use-cases.ts';
+import type { FillSecrets } from './values/fill-secrets.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
 export type LeaseDeps = Readonly<{
@@ -21,6 +22,7 @@ export type LeaseDeps = Readonly<{
   workers: WorkerRegistry;
   polls: ParkedPolls;
   held: HeldLeases;
+  secrets: FillSecrets;
   domains: DomainPolls;
 }>;
 
@@ -113,9 +115,20 @@ export class LeaseTasks {
     // The watch over expired leases sleeps until the next it knows of: a short one has to tell it.
     if (tasks.some((task) => task.leaseExpiresAt - task.startedAt <= SHORT_LEASE_MS))
       this.deps.wake.publish(['timers']);
-    if (!call.signal.aborted) return ok(tasks);
-    await this.deps.release.release(tasks);
+    const handed = await this.filled(tasks);
+    if (!call.signal.aborted) return ok(handed);
+    await this.deps.release.release(handed);
     return ok([]);
+  }
+
+  /** Nobody would hear of these leases if their secrets cannot be looked up. */
+  private async filled(tasks: readonly LeasedTask[]): Promise<readonly LeasedTask[]> {
+    try {
+      return await this.deps.secrets.fillAll(tasks);
+    } catch (error) {
+      await this.deps.release.release(tasks);
+      throw error;
+    }
   }
 
   private leaseOnce(call: LeaseCall): Promise<readonly LeasedTask[]> {

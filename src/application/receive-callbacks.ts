@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
 import type { ExecutionIndex, WebhookWait } from '../ports/execution-index.ts';
 import type { TaskDoors } from './task-doors.ts';
+import type { FillSecrets } from './values/fill-secrets.ts';
 
 export type CallbackDeps = Readonly<{
   engine: EngineStore;
@@ -14,6 +15,7 @@ export type CallbackDeps = Readonly<{
   doors: TaskDoors;
   seal: CallbackSeal;
   clock: Clock;
+  secrets: FillSecrets;
 }>;
 
 /** A call as it came in: the bytes are what a signature is over, never JSON that was written anew. */
@@ -52,7 +54,7 @@ export class ReceiveCallbacks {
   async callback(call: Callback): Promise<boolean> {
     const taskId = this.deps.seal.taskOf(call.token);
     const task = taskId === undefined ? undefined : await this.find(taskId);
-    if (taskId === undefined || task === undefined || !this.isProven(task.scheduled, call)) return false;
+    if (taskId === undefined || task === undefined || !(await this.isProven(task, call))) return false;
     return this.complete(task.namespace, taskId, call.payload);
   }
 
@@ -76,8 +78,12 @@ export class ReceiveCallbacks {
     return { namespace: found.namespace, scheduled: found.event };
   }
 
-  private isProven({ input }: TaskScheduled, { bytes, timestamp, signature }: Callback): boolean {
-    const secrets = callbackSecrets(input);
+  private async isProven(
+    { namespace, scheduled }: Readonly<{ namespace: Namespace; scheduled: TaskScheduled }>,
+    { bytes, timestamp, signature }: Callback,
+  ): Promise<boolean> {
+    const filled = await this.deps.secrets.fillInput(namespace, scheduled.input, scheduled.deferred ?? []);
+    const secrets = filled.ok ? callbackSecrets(filled.value.input) : undefined;
     if (secrets === undefined) return false;
     if (secrets.length === 0) return true;
     if (timestamp === undefined || !TIMESTAMP.test(timestamp) || signature?.startsWith(SIGNATURE_PREFIX) !== true) {

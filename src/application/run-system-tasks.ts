@@ -10,6 +10,8 @@ import type { HeldLeases } from './held-leases.ts';
 import type { ReleaseLeases } from './release-leases.ts';
 import type { ReportTasks } from './report-tasks.ts';
 import type { Finished, TasksOfOtherRuns } from './tasks-of-other-runs.ts';
+import type { FilledTask, FillSecrets } from './values/fill-secrets.ts';
+import { redacted } from './values/redact.ts';
 
 export type SystemTaskDeps = Readonly<{
   engine: EngineStore;
@@ -17,6 +19,7 @@ export type SystemTaskDeps = Readonly<{
   release: ReleaseLeases;
   held: HeldLeases;
   sandbox: TaskSandbox;
+  secrets: FillSecrets;
   others: TasksOfOtherRuns;
   ids: Ids;
   clock: Clock;
@@ -52,13 +55,19 @@ export class RunSystemTasks {
   }
 
   private async run(task: LeasedTask): Promise<void> {
-    const finished = await this.execute(task);
+    const filled = await this.deps.secrets.fill(task);
+    const finished = filled.ok ? await this.executeFilled(filled.value) : filled.error;
     if (finished === undefined) {
       await this.deps.release.release([task]);
       return;
     }
     const report: TaskReport = { taskId: task.taskId, leaseToken: task.leaseToken, ...finished };
     await this.deps.reports.report(task.namespace, [report]);
+  }
+
+  private async executeFilled({ task, secrets }: FilledTask): Promise<Finished | undefined> {
+    const finished = await this.execute(task);
+    return finished === undefined ? undefined : redacted(finished, secrets);
   }
 
   /** Undefined: the sandbox had no room, which is no fault of the task; it goes back to the queue. */

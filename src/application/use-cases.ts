@@ -34,6 +34,7 @@ import type {
   WorkerSeen,
 } from '../ports/execution-index.ts';
 import type { SemaphoreUse } from '../ports/limits.ts';
+import type { NamedValue } from '../ports/named-values.ts';
 import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
 import type { Tag, Tagged, TaggedKind, TaggedWith } from '../ports/tag-store.ts';
 import type { ApplicationError } from './application-error.ts';
@@ -405,6 +406,21 @@ export interface UseCases {
     deleteDeadLetter(namespace: Namespace, id: string): Outcome<null>;
     internalEvents(namespace: Namespace, sink: string, limit: number, cursor?: string): Outcome<Page<InternalEvent>>;
   };
+  readonly environment: {
+    put(namespace: Namespace, name: string, value: string): Outcome<'created' | 'replaced'>;
+    get(namespace: Namespace, name: string): Outcome<NamedValue>;
+    list(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<NamedValue>>;
+    delete(namespace: Namespace, name: string): Outcome<null>;
+  };
+  readonly secrets: {
+    put(namespace: Namespace, name: string, value: string): Outcome<'created' | 'replaced'>;
+    /** Everything about it but what it is. */
+    get(namespace: Namespace, name: string): Outcome<SecretSummary>;
+    list(namespace: Namespace, limit: number, cursor?: string): Outcome<Page<SecretSummary>>;
+    delete(namespace: Namespace, name: string): Outcome<null>;
+    /** Seals with the first key of the ring whatever another key has sealed. */
+    rotate(namespace: Namespace): Outcome<Readonly<{ keyId: string; resealed: number; unreadable: readonly string[] }>>;
+  };
   readonly semaphores: {
     /** Sets how many permits there are; who holds one keeps it. */
     put(
@@ -438,6 +454,9 @@ export interface UseCases {
     problems(): Promise<readonly string[]>;
   };
 }
+
+/** A secret is never told; `keyId` is the key that it is sealed with. */
+export type SecretSummary = Readonly<{ name: string; keyId: string; createdAt: Instant; updatedAt: Instant }>;
 
 export type ApiKeySummary = Readonly<{
   id: string;

@@ -9,6 +9,7 @@ import { createAccessUseCases } from '../application/access/access-use-cases.ts'
 import { parseNamespace } from '../domain/kernel/brand.ts';
 import { type Config, readConfig } from './config.ts';
 import { createLog, type Log } from './log.ts';
+import { keepSecretKey } from './secret-key-file.ts';
 import { type RunningServer, startServer } from './server.ts';
 
 /** A signal to the whole process group arrives twice, directly and through the launcher. */
@@ -54,6 +55,7 @@ export const dev = async (): Promise<void> => {
       host: LOOPBACK,
       access: { mode: 'local-administrator' },
       seedNamespace: 'default',
+      secretKeys: config.secretKeys.length > 0 ? config.secretKeys : [await keepSecretKey(config.home)],
       // Whoever may start runs here sits at this machine, and tries things on it.
       networks: 'loopback',
     });

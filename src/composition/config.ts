@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { SealKey } from '../adapters/keys/aes-gcm-seal.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 
 export const ROLES = ['api', 'decider', 'poller'] as const;
@@ -36,6 +37,17 @@ const hosts = z
   .pipe(z.array(z.string().regex(HOST, 'must be host names such as api.example.com, *.example.com or host:8443')))
   .default([]);
 
+const KEY = /^([A-Za-z0-9_-]{1,64}):([A-Za-z0-9+/_-]{43}=?)$/;
+
+/** `id:base64` of 32 bytes each; no problem tells a part of a key. */
+const secretKeys = z
+  .string()
+  .transform((text) => text.split(',').map((key) => KEY.exec(key.trim())))
+  .refine((keys) => keys.every((key) => key !== null), 'must be id:base64, with 32 bytes each, comma-separated')
+  .transform((keys) => keys.map((key) => ({ id: key?.[1] ?? '', bytes: Buffer.from(key?.[2] ?? '', 'base64') })))
+  .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not have two keys of one id')
+  .default([]);
+
 /** Every variable that Rondo reads; docs/operations.md describes them and test/unit/docs/operations.test.ts keeps it so. */
 export const environmentSchema = z.object({
   PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
@@ -65,6 +77,7 @@ export const environmentSchema = z.object({
   RONDO_CIRCUIT_BREAKERS: boolean(false).describe(
     'leave targets of system tasks alone for a while that fail again and again',
   ),
+  RONDO_SECRET_KEYS: secretKeys.describe('keys that secrets are sealed with, id:base64: the first seals, all open'),
   RONDO_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -88,6 +101,7 @@ export type Config = Readonly<{
   outboundNetworks: 'public' | 'loopback' | 'private' | undefined;
   outboundHosts: readonly string[];
   circuitBreakers: boolean;
+  secretKeys: readonly SealKey[];
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   allowUnsafeDurability: boolean;
 }>;
@@ -117,6 +131,7 @@ export const readConfig = (
     sandboxThreads: values.RONDO_SANDBOX_THREADS,
     callsMax: values.RONDO_CALLS_MAX,
     outboundNetworks: values.RONDO_OUTBOUND_NETWORKS,
+    secretKeys: values.RONDO_SECRET_KEYS,
     outboundHosts: values.RONDO_OUTBOUND_HOSTS,
     circuitBreakers: values.RONDO_CIRCUIT_BREAKERS,
     logLevel: values.RONDO_LOG_LEVEL,

@@ -45,6 +45,8 @@ import { TakeNext } from '../application/unfenced/take-next.ts';
 import { createTaskUseCases } from '../application/unfenced/task-use-cases.ts';
 import { UpdateTasks } from '../application/unfenced/update-tasks.ts';
 import type { UseCases } from '../application/use-cases.ts';
+import { FillSecrets } from '../application/values/fill-secrets.ts';
+import { createEnvironmentUseCases, createSecretUseCases } from '../application/values/value-use-cases.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
 import type { BlobCollector } from '../ports/blob-store.ts';
@@ -54,9 +56,11 @@ import type { EngineStore } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
+import type { NamedValueStore } from '../ports/named-values.ts';
 import type { OutboundHttp } from '../ports/outbound-http.ts';
 import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
+import type { SecretSeal } from '../ports/secret-seal.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { WorkerPollStore } from '../ports/worker-polls.ts';
@@ -76,6 +80,8 @@ export type Foundations = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  values: NamedValueStore;
+  seal: SecretSeal;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
   health: HealthProbe;
@@ -125,6 +131,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   single(TOKENS.start, startWorkflow);
   single(TOKENS.startInTransaction, startInTransaction);
   single(TOKENS.leases, leaseTasks);
+  single(TOKENS.fillSecrets, fillSecrets);
   single(
     TOKENS.reports,
     (c) =>
@@ -176,6 +183,8 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
     access,
     semaphores,
     tags,
+    values,
+    seal,
     health,
     wake,
     steering,
@@ -190,6 +199,8 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.access, { useValue: access });
   container.register(TOKENS.semaphores, { useValue: semaphores });
   container.register(TOKENS.tags, { useValue: tags });
+  container.register(TOKENS.values, { useValue: values });
+  container.register(TOKENS.seal, { useValue: seal });
   container.register(TOKENS.workerPolls, { useValue: given.workerPolls });
   container.register(TOKENS.schedules, { useValue: given.schedules });
   container.register(TOKENS.parseCron, { useValue: parseCron });
@@ -276,6 +287,20 @@ const advanceRuns = (c: DependencyContainer): AdvanceRuns =>
     delayed: c.resolve(TOKENS.delayed),
   });
 
+const fillSecrets = (c: DependencyContainer): FillSecrets =>
+  new FillSecrets({
+    engine: c.resolve(TOKENS.engine),
+    values: c.resolve(TOKENS.values),
+    seal: c.resolve(TOKENS.seal),
+    reports: c.resolve(TOKENS.reports),
+  });
+
+/** What people may know and change of the values of a namespace. */
+const valueUseCases = (c: DependencyContainer): Pick<UseCases, 'environment' | 'secrets'> => {
+  const deps = { values: c.resolve(TOKENS.values), seal: c.resolve(TOKENS.seal), tags: c.resolve(TOKENS.tags) };
+  return { environment: createEnvironmentUseCases(deps), secrets: createSecretUseCases(deps) };
+};
+
 const leaseTasks = (c: DependencyContainer): LeaseTasks =>
   new LeaseTasks({
     engine: c.resolve(TOKENS.engine),
@@ -285,6 +310,7 @@ const leaseTasks = (c: DependencyContainer): LeaseTasks =>
     workers: c.resolve(TOKENS.workers),
     polls: c.resolve(TOKENS.parkedPolls),
     held: c.resolve(TOKENS.heldLeases),
+    secrets: c.resolve(TOKENS.fillSecrets),
     domains: c.resolve(TOKENS.domains),
   });
 
@@ -309,6 +335,7 @@ const doors = (c: DependencyContainer): UseCases['doors'] => {
     doors: tasks,
     seal: c.resolve(TOKENS.callbacks),
     clock: c.resolve(TOKENS.clock),
+    secrets: c.resolve(TOKENS.fillSecrets),
   });
   return {
     completeTask: (namespace, taskId, call, by) => tasks.complete(namespace, taskId, call, by),
@@ -421,6 +448,7 @@ const useCases = (c: DependencyContainer) => {
     tags: createTagUseCases(c.resolve(TOKENS.tags)),
     doors: doors(c),
     outbox: createOutboxUseCases(c.resolve(TOKENS.engine), index, c.resolve(TOKENS.wake)),
+    ...valueUseCases(c),
     semaphores: createSemaphoreUseCases(c.resolve(TOKENS.semaphores)),
     schedules: manageSchedules(c),
     access: createAccessUseCases({

@@ -196,6 +196,7 @@ export const createSystemTasks = (c: DependencyContainer, engine: EngineStore): 
     release: c.resolve(TOKENS.release),
     held: c.resolve(TOKENS.heldLeases),
     sandbox: c.resolve(TOKENS.sandbox),
+    secrets: c.resolve(TOKENS.fillSecrets),
     others: new TasksOfOtherRuns({
       control: c.resolve(TOKENS.control),
       queries: c.resolve(TOKENS.queries),
@@ -226,6 +227,7 @@ const callsLoop = (c: DependencyContainer): Loop => {
     release: c.resolve(TOKENS.release),
     held: c.resolve(TOKENS.heldLeases),
     delayed: c.resolve(TOKENS.delayed),
+    secrets: c.resolve(TOKENS.fillSecrets),
     http,
     slots,
     drainMs,

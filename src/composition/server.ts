@@ -4,6 +4,7 @@ import type { AccessPolicy } from '../adapters/http/access-policy.ts';
 import { createHttpApp } from '../adapters/http/app.ts';
 import { HTTP_LIMITS } from '../adapters/http/limits.ts';
 import { type HttpServer, startHttpServer } from '../adapters/http/server.ts';
+import { createSecretSeal, type SealKey } from '../adapters/keys/aes-gcm-seal.ts';
 import type { ReachableNetworks } from '../adapters/outbound/address-guard.ts';
 import { createGuardedHttp } from '../adapters/outbound/guarded-http.ts';
 import { assertDurable } from '../adapters/postgres/health.ts';
@@ -37,6 +38,8 @@ export type ServerOptions = Readonly<{
   log: Log;
   /** Namespace to make when it is missing; `rondo dev` has one from the start. */
   seedNamespace: string | undefined;
+  /** Instead of those of the configuration. */
+  secretKeys?: readonly SealKey[];
   /** Where calls may go unless the configuration says otherwise. */
   networks: ReachableNetworks;
 }>;
@@ -66,6 +69,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     wake,
     steering: await createSteeringSandbox(),
     sandbox,
+    seal: createSecretSeal(options.secretKeys ?? config.secretKeys),
     outbound: { http, slots: config.callsMax, drainMs: CALL_DRAIN_MS },
     callbackKey: await callbackKeyOf(stores.access),
     foldCacheBytesMax: config.foldCacheBytesMax,

@@ -21,6 +21,7 @@ import type { StartWorkflow } from '../application/start-workflow.ts';
 import type { StoreClock } from '../application/store-clock.ts';
 import type { TaskDoors } from '../application/task-doors.ts';
 import type { UseCases } from '../application/use-cases.ts';
+import type { FillSecrets } from '../application/values/fill-secrets.ts';
 import type { WorkerRegistry } from '../application/worker-registry.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ParseCron } from '../domain/schedule/cron.ts';
@@ -34,15 +35,15 @@ import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
+import type { NamedValueStore } from '../ports/named-values.ts';
 import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
+import type { SecretSeal } from '../ports/secret-seal.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
-
 import type { WorkerPollStore } from '../ports/worker-polls.ts';
 import type { Outbound } from './container.ts';
-
 import type { Log } from './log.ts';
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);
@@ -57,6 +58,9 @@ export const TOKENS = {
   definitions: token<DefinitionStore>('definitions'),
   semaphores: token<SemaphoreStore>('semaphores'),
   tags: token<TagStore>('tags'),
+  values: token<NamedValueStore>('values'),
+  seal: token<SecretSeal>('seal'),
+  fillSecrets: token<FillSecrets>('fillSecrets'),
   workerPolls: token<WorkerPollStore>('workerPolls'),
   access: token<AccessStore>('access'),
   schedules: token<ScheduleStore>('schedules'),

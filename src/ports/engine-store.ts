@@ -231,6 +231,8 @@ export type DecisionReads = Pick<DefinitionReads, 'findTasks'> &
   Readonly<{
     /** What a task of the name gave for the key, if that has not expired. */
     findTaskOutput(namespace: Namespace, wanted: OutputKey, now: Instant): Promise<JsonObject | undefined>;
+    /** Environment values of the namespace by name, `*` for all; what is not there is absent. */
+    findEnvironment(namespace: Namespace, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
     /** Those of the queues that were noted as polled within the time. */
     polledQueues(namespace: Namespace, queues: readonly string[], withinMs: number): Promise<ReadonlySet<string>>;
     /** Attempts closed and retried in the last minutes, as far as they were added, by task name; absent: none. */

@@ -86,7 +86,13 @@ export const replay = async (
   const id = options.workflowId as ExecutionId;
   const state = emptyState(id, plan);
   for (const { seq, event } of log) {
-    const environment = { ...given, ...knownFrom(event), taskDefinition: (name: string) => tasks.get(name) ?? null };
+    const environmentValues = () => Object.fromEntries(state.environment);
+    const environment = {
+      ...given,
+      ...knownFrom(event),
+      environmentValues,
+      taskDefinition: (name: string) => tasks.get(name) ?? null,
+    };
     const derived = isFromOutside(event) ? event : nextOf(state, environment, event);
     if (canonicalJson(derived as unknown as JsonValue) !== canonicalJson(event as unknown as JsonValue)) {
       return { ok: false, seq, recorded: event, derived };

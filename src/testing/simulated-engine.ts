@@ -12,11 +12,13 @@ import { createFireSchedules, createSystemTasks } from '../composition/roles.ts'
 import { TOKENS } from '../composition/tokens.ts';
 import { CALLS_QUEUE } from '../domain/execution/queues.ts';
 import type { Namespace } from '../domain/kernel/brand.ts';
-import { err } from '../domain/kernel/result.ts';
+import { err, ok } from '../domain/kernel/result.ts';
 import type { DecisionEnvironment } from '../domain/tasks/task-semantics.ts';
 import type { EngineStore, LeasedTask } from '../ports/engine-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
-import type { VirtualClock } from './virtual-clock.ts';
+import type { NamedValueStore } from '../ports/named-values.ts';
+import type { SecretSeal } from '../ports/secret-seal.ts';
+import { SIMULATION_START, type VirtualClock } from './virtual-clock.ts';
 
 export const NAMESPACE = 'default' as Namespace;
 
@@ -32,6 +34,22 @@ const NO_CALLS: Outbound = {
   drainMs: 0,
   http: { send: async () => err({ code: 'URL_NOT_ALLOWED', message: 'A simulation makes no calls.' }) },
 };
+
+/** A simulation has no secrets: each is called by its name, and nothing is hidden. */
+const inventedSecrets = (values: NamedValueStore): NamedValueStore => ({
+  ...values,
+  findValues: async (namespace, kind, names) =>
+    kind === 'SECRET'
+      ? names.map((name) => ({
+          name,
+          value: `secret:${name}`,
+          createdAt: SIMULATION_START,
+          updatedAt: SIMULATION_START,
+        }))
+      : values.findValues(namespace, kind, names),
+});
+
+const OPEN_SEAL: SecretSeal = { keyId: undefined, seal: (text) => text, open: (sealed) => ok(sealed) };
 
 /** Calls taken up at a time, and for how long: as long as any mock may take. */
 const CALLS_MAX = 1_000;
@@ -66,6 +84,8 @@ export const openSimulatedEngine = async (
     ...stores,
     steering: await steering,
     sandbox,
+    values: inventedSecrets(stores.values),
+    seal: OPEN_SEAL,
     outbound: NO_CALLS,
     log: createLog('silent'),
     clock,

@@ -23,6 +23,9 @@ export const memoryHarness: Harness = {
       get semaphores() {
         return stores.semaphores;
       },
+      get values() {
+        return stores.values;
+      },
       get tags() {
         return stores.tags;
       },

@@ -51,6 +51,7 @@ const TABLES = [
   'tags',
   'schedules',
   'schedule_runs',
+  'named_values',
 ];
 
 const advance = async (client: pg.Client, ms: number): Promise<void> => {

@@ -19,6 +19,7 @@ import type { WakeSignal } from '../../src/ports/wake-signal.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { noCalls } from '../support/outbound.ts';
 import { evaluateScript } from '../support/scripts.ts';
+import { testSeal } from '../support/seal.ts';
 import type { Plant } from './plants.ts';
 import { createProcess, type Process } from './scheduler.ts';
 import type { Database } from './store/database.ts';
@@ -141,6 +142,8 @@ export const bootServer = (options: ServerOptions): Server => {
       wake: hinting(options.onHint),
       steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
       sandbox,
+      values: asPort<Foundations['values']>({}),
+      seal: testSeal,
       outbound: noCalls,
       foldCacheBytesMax: options.foldCacheBytes,
       stepsOnReport: options.stepsOnReport,

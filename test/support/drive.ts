@@ -36,6 +36,8 @@ export type RunOptions = Readonly<{
   outputs?: Map<string, JsonObject>;
   /** Queues that workers poll. */
   polled?: readonly string[];
+  /** Environment values; the tests change them as they go. */
+  environment?: Readonly<Record<string, string>>;
   /** Off for runs so long that checking each step against the whole log would take the time. */
   checks?: boolean;
 }>;
@@ -84,6 +86,7 @@ export class Run implements Driven {
         const { outputs = new Map() } = this.options;
         return onceAsked(key, () => outputs.get(key) ?? null);
       },
+      environmentValues: () => this.options.environment ?? {},
       isPolled: (queue) => onceAsked(queue, () => options.polled?.includes(queue) ?? false),
     };
     this.plans.set(plan.hash, plan);

@@ -11,6 +11,7 @@ import { createLoops } from '../../src/composition/roles.ts';
 import { TOKENS } from '../../src/composition/tokens.ts';
 import type { Namespace } from '../../src/domain/kernel/brand.ts';
 import { noCalls } from './outbound.ts';
+import { testSeal } from './seal.ts';
 
 export const NAMESPACE = 'default' as Namespace;
 
@@ -37,6 +38,7 @@ export const startEngine = async (
     ...stores,
     wake,
     sandbox,
+    seal: testSeal,
     outbound: options.outbound ?? noCalls,
     steering,
     log,

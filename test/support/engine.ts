@@ -29,6 +29,7 @@ import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { WakeSignal } from '../../src/ports/wake-signal.ts';
 import { noCalls } from './outbound.ts';
 import { allowUnsafeDurability, createTestDatabase } from './postgres.ts';
+import { testSeal } from './seal.ts';
 
 export const NAMESPACE = 'default' as Namespace;
 
@@ -117,6 +118,7 @@ export const openServer = async (url: string, options: ServerOptions = {}): Prom
     wake: signal.wake,
     steering: await steeringFor(options),
     sandbox,
+    seal: testSeal,
     outbound: options.outbound ?? noCalls,
     log: captureLog(problems),
     clock: systemClock,

@@ -220,6 +220,7 @@ const environment = {
   taskDefinition: () => null,
   cachedOutput: () => null,
   isPolled: () => false,
+  environmentValues: () => ({}),
 };
 
 const stateOf = async (run: RunRecord, plans: PlanCache, definitions: DefinitionReads): Promise<ExecutionState> => {

@@ -11,6 +11,7 @@ import type { LeasedTask } from '../../src/ports/engine-store.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { noCalls } from './outbound.ts';
 import { evaluateScript } from './scripts.ts';
+import { testSeal } from './seal.ts';
 
 const STOPPED = err({ code: 'SANDBOX_UNAVAILABLE', message: 'no system task runs here' } as const);
 
@@ -29,6 +30,7 @@ export const memoryEngine = (namespace: Namespace = 'default' as Namespace) => {
     log: pino({ level: 'silent' }),
     steering: { evaluate: evaluateScript, checkSyntax: () => ok(undefined) },
     sandbox: { runScript: async () => STOPPED, runJq: async () => STOPPED, close: async () => undefined },
+    seal: testSeal,
     outbound: noCalls,
     foldCacheBytesMax: 1_000_000,
     stepsOnReport: true,

@@ -10,9 +10,12 @@ import { compose } from '../../src/composition/container.ts';
 import { messageHandlers } from '../../src/composition/message-handlers.ts';
 import { createLoops } from '../../src/composition/roles.ts';
 import { TOKENS } from '../../src/composition/tokens.ts';
+import type { NamedValueStore } from '../../src/ports/named-values.ts';
+import type { SecretSeal } from '../../src/ports/secret-seal.ts';
 import type { TestServer } from './engine.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { noCalls } from './outbound.ts';
+import { testSeal } from './seal.ts';
 
 const ROUNDS_MAX = 2_000;
 const FOLD_CACHE_BYTES = 64 * 1_048_576;
@@ -21,6 +24,7 @@ const FOLD_CACHE_BYTES = 64 * 1_048_576;
 export type MemoryServer = TestServer &
   Readonly<{
     clock: FakeClock;
+    values: NamedValueStore;
     /** Turns passes, relay and timers until none of them finds anything to do. */
     settle(): Promise<void>;
     /** Lets time pass, and settles. */
@@ -29,7 +33,7 @@ export type MemoryServer = TestServer &
 
 const steering = createSteeringSandbox();
 
-export type MemoryServerOptions = Readonly<{ outbound?: Outbound }>;
+export type MemoryServerOptions = Readonly<{ outbound?: Outbound; seal?: SecretSeal }>;
 
 export const openMemoryServer = (options: MemoryServerOptions = {}): Promise<MemoryServer> =>
   openOver(createFakeClock(), options);
@@ -50,6 +54,7 @@ const openOver = async (clock: FakeClock, options: MemoryServerOptions = {}): Pr
     ...stores,
     clock,
     sandbox,
+    seal: options.seal ?? testSeal,
     outbound: options.outbound ?? noCalls,
     stepsOnReport: true,
     circuitBreakers: false,
@@ -99,6 +104,7 @@ const openOver = async (clock: FakeClock, options: MemoryServerOptions = {}): Pr
     start: container.resolve(TOKENS.start),
     startInTransaction: container.resolve(TOKENS.startInTransaction),
     handlers: messageHandlers(container),
+    values: stores.values,
     engine: stores.engine,
     blobs: stores.blobs,
     index: stores.index,

@@ -43,6 +43,7 @@ const STATUS: Readonly<Record<ApiErrorCode, number>> = {
   LIMIT_EXCEEDED: 429,
   HEADERS_TOO_LARGE: 431,
   INTERNAL: 500,
+  NO_KEY_RING: 409,
   UNAVAILABLE: 503,
 };
 

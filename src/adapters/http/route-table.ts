@@ -16,6 +16,7 @@ import { schemaRoutes } from './routes/schema-routes.ts';
 import { semaphoreRoutes } from './routes/semaphore-routes.ts';
 import { startRoutes } from './routes/start-routes.ts';
 import { streamRoutes } from './routes/stream-routes.ts';
+import { valueRoutes } from './routes/value-routes.ts';
 import { workerRoutes } from './routes/worker-routes.ts';
 
 /**
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route[] = [
   ...queueRoutes,
   ...semaphoreRoutes,
   ...scheduleRoutes,
+  ...valueRoutes,
   ...accessRoutes,
   ...quotaRoutes,
 ];

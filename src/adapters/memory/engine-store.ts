@@ -15,6 +15,7 @@ import { eventLogWrites } from './event-log.ts';
 import { executionWrites } from './executions.ts';
 import { internalEventWrites } from './internal-events.ts';
 import { leaseWrites } from './leases.ts';
+import { environmentOf } from './named-values.ts';
 import { openTaskWrites } from './open-tasks.ts';
 import { optional } from './optional.ts';
 import { deliveryHeads, outboxWrites } from './outbox.ts';
@@ -56,6 +57,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   ...deadLetterWrites(state),
   ...internalEventWrites(state),
   ...cacheWrites(state),
+  findEnvironment: async (namespace, names) => environmentOf(state, namespace, names),
   ...retryCountWrites(state),
   ...scheduleWrites(state),
 });
@@ -144,6 +146,7 @@ export const createEngineStore = (
     findTaskOutput: (namespace, wanted, now) => serializer.transaction(() => tx.findTaskOutput(namespace, wanted, now)),
     polledQueues: (namespace, queues, withinMs) =>
       serializer.transaction(() => tx.polledQueues(namespace, queues, withinMs)),
+    findEnvironment: (namespace, names) => serializer.read(() => environmentOf(state, namespace, names)),
     now: async () => state.now(),
     startContext: (namespaces) => serializer.read(() => startContext(state, namespaces)),
     findAdmissible: (limit) => serializer.read(() => admissible(state).slice(0, limit)),

@@ -17,6 +17,7 @@ import type {
 } from '../../ports/engine-store.ts';
 import type { ExecutionRow, WorkerSeen } from '../../ports/execution-index.ts';
 import type { RetryCount, Semaphore } from '../../ports/limits.ts';
+import type { NamedValue, NamedValueKind } from '../../ports/named-values.ts';
 import type { ScheduleRun } from '../../ports/schedule-store.ts';
 import type { Tag, Tagged } from '../../ports/tag-store.ts';
 
@@ -32,6 +33,8 @@ export type Lease = Readonly<{
 }>;
 
 export type SemaphoreRow = Semaphore & Readonly<{ namespace: Namespace }>;
+
+export type NamedValueRow = NamedValue & Readonly<{ namespace: Namespace; kind: NamedValueKind }>;
 
 export type TagRow = Tagged & Tag & Readonly<{ namespace: Namespace }>;
 

@@ -12,6 +12,7 @@ import {
   type IdempotencyRow,
   type InternalEventRow,
   inNamespace,
+  type NamedValueRow,
   type OpenTask,
   type OutboxRow,
   type QuotaRow,
@@ -212,6 +213,9 @@ const semaphoreTable = (journal: Journal) => {
 };
 
 /** Parts of a key that users write may hold anything, so they are told apart as JSON does it. */
+export const namedValueKey = ({ namespace, kind, name }: Pick<NamedValueRow, 'namespace' | 'kind' | 'name'>): string =>
+  JSON.stringify([namespace, kind, name]);
+
 export const tagKey = ({ namespace, kind, name, key, value }: TagRow): string =>
   JSON.stringify([namespace, kind, name, key, value]);
 
@@ -287,6 +291,7 @@ export const createTables = (journal: Journal) => ({
   quotas: new Table<QuotaRow>(journal, (row) => row.namespace),
   semaphores: semaphoreTable(journal),
   tags: tagTable(journal),
+  namedValues: new Table<NamedValueRow>(journal, namedValueKey, []),
   rateWindows: new Table<RateWindowRow>(journal, (row) => inNamespace(row.namespace, row.taskName)),
   retryBuckets: retryBucketTable(journal),
   ...scheduleTables(journal),

@@ -27,6 +27,7 @@ import {
 } from './idempotency.ts';
 import { recordInternalEvent } from './internal-events.ts';
 import { appendLogs, deferTasks, heartbeat, leaseTasks, leaseTasksAlone, releaseLeases } from './leases.ts';
+import { findEnvironment } from './named-values.ts';
 import { claimMessages, markDelivered, markFailed, putMessages } from './outbox.ts';
 import { readAllOutcomes, readOutcomes } from './outcomes.ts';
 import { appendTaskLogs, findOpenLease, putOffTask } from './put-off.ts';
@@ -85,6 +86,7 @@ const engineTx = (session: Session, memory: PassMemory, turns: QueueTurns): Engi
   pruneTaskOutputs: (limit) => pruneTaskOutputs(session, limit),
   notePolls: (queues) => notePolls(session, queues),
   polledQueues: (namespace, queues, withinMs) => polledQueues(session, namespace, queues, withinMs),
+  findEnvironment: (namespace, names) => findEnvironment(session, namespace, names),
   prunePolls: (olderThanMs) => prunePolls(session, olderThanMs),
   createExecutions: (executions) => createExecutions(session, executions),
   deleteExecution: (id) => deleteExecution(session, id),
@@ -213,6 +215,7 @@ export const createEngineStore = (database: Database, turns: QueueTurns = new Qu
   stepRuns: (steps) => stepRuns(database, turns, steps),
   findTaskOutput: (namespace, wanted, at) => findTaskOutput(database, namespace, wanted, at),
   polledQueues: (namespace, queues, withinMs) => polledQueues(database, namespace, queues, withinMs),
+  findEnvironment: (namespace, names) => findEnvironment(database, namespace, names),
   now: () => now(database),
   startContext: (namespaces) => startContext(database, namespaces),
   findAdmissible: (limit) => findAdmissible(database, limit),

@@ -5,6 +5,7 @@ import type { EngineStore } from '../../ports/engine-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
+import type { NamedValueStore } from '../../ports/named-values.ts';
 import type { ScheduleStore } from '../../ports/schedule-store.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WorkerPollStore } from '../../ports/worker-polls.ts';
@@ -15,6 +16,7 @@ import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
 import { createHealthProbe } from './health.ts';
+import { createNamedValueStore } from './named-values.ts';
 import { createScheduleStore } from './schedules.ts';
 import { createSemaphoreStore } from './semaphores.ts';
 import { createTagStore } from './tags.ts';
@@ -38,6 +40,7 @@ export type PostgresStores = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
   health: HealthProbe;
@@ -56,6 +59,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     access: createAccessStore(database),
     semaphores: createSemaphoreStore(database),
     tags: createTagStore(database),
+    values: createNamedValueStore(database),
     workerPolls: createWorkerPollStore(database),
     schedules: createScheduleStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),

@@ -12,6 +12,8 @@ const ACTIONS = {
   deadLetters: ['read', 'control'],
   semaphores: ['read', 'write'],
   schedules: ['read', 'write', 'control'],
+  environment: ['read', 'write'],
+  secrets: ['read', 'write'],
   keys: ['read', 'write'],
   quotas: ['read'],
   platform: ['admin'],

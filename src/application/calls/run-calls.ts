@@ -12,6 +12,8 @@ import type { DelayedWakes } from '../delayed-wakes.ts';
 import type { HeldLeases } from '../held-leases.ts';
 import type { ReleaseLeases } from '../release-leases.ts';
 import type { ReportTasks } from '../report-tasks.ts';
+import type { FillSecrets } from '../values/fill-secrets.ts';
+import { redacted } from '../values/redact.ts';
 import { type CallResult, failedForGood } from './call-result.ts';
 import { httpTask } from './http-task.ts';
 
@@ -21,6 +23,7 @@ export type RunCallsDeps = Readonly<{
   release: ReleaseLeases;
   held: HeldLeases;
   delayed: DelayedWakes;
+  secrets: FillSecrets;
   http: OutboundHttp;
   ids: Ids;
   clock: Clock;
@@ -117,8 +120,13 @@ export class RunCalls {
   }
 
   private async call(task: LeasedTask, signal: AbortSignal): Promise<CallResult> {
-    const input = isJsonObject(task.input) ? task.input : {};
-    const result = await this.execute(task, input, signal);
+    const filled = await this.deps.secrets.fill(task);
+    if (!filled.ok) return { kind: 'finished', finished: filled.error };
+    const { input } = filled.value.task;
+    const result = withoutSecrets(
+      await this.execute(task, isJsonObject(input) ? input : {}, signal),
+      filled.value.secrets,
+    );
     if (result.kind !== 'finished') return result;
     const problem = payloadProblem(result.finished.output);
     return problem === undefined ? result : failedForGood(`RESPONSE_TOO_LARGE: The output is ${problem}.`);
@@ -161,3 +169,17 @@ export class RunCalls {
     }
   }
 }
+
+const withoutSecrets = (result: CallResult, secrets: readonly string[]): CallResult => {
+  switch (result.kind) {
+    case 'finished':
+      return { ...result, finished: redacted(result.finished, secrets) };
+    case 'later':
+    case 'leftOpen':
+      return { ...result, progress: redacted({ output: { seen: result.progress } }, secrets).output.seen ?? null };
+    case 'givenUp':
+      return result;
+    default:
+      return result satisfies never;
+  }
+};

@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../kernel/result.ts';
 import { compileListeners, statusSinkOf } from './compile-listeners.ts';
 import { compileSequence, newCompilation } from './compile-sequence.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
+import { environmentNamesIn } from './environment-names.ts';
 import { PROBLEMS_MAX } from './limits.ts';
 import type { Plan, PlanGates } from './plan.ts';
 import { enforcedSchemasOf } from './schemas.ts';
@@ -66,6 +67,7 @@ export const compilePlan = (bundle: CompilableBundle, hash: string): Result<Plan
     statusSink,
     isHeard: isNodeHeard || listeners !== undefined || statusSink !== undefined,
     gates,
+    environment: environmentNamesIn([workflow, taskDefinitions]),
     tasksInFlightMax: workflow.maxConcurrentTasks ?? Number.POSITIVE_INFINITY,
   });
 };

@@ -187,6 +187,8 @@ export type Plan = Readonly<{
   /** Somebody listens to something. */
   isHeard: boolean;
   gates: PlanGates | undefined;
+  /** Names of the environment values that its expressions can read, `*` for all; most read none, and never ask. */
+  environment: readonly string[];
   /** Infinity: no limit. */
   tasksInFlightMax: number;
 }>;

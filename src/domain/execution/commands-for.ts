@@ -87,6 +87,7 @@ const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Comman
     case 'ExecutionDeadlineMissed':
     case 'CompensationEnded':
     case 'ExecutionJumped':
+    case 'EnvironmentRead':
     case 'VariablesSet':
     case 'SkipRequested':
       return [];

@@ -2,6 +2,7 @@ import type { Instant } from '../kernel/brand.ts';
 import type { DecisionEnvironment } from '../tasks/task-semantics.ts';
 import type { Command } from './commands.ts';
 import { commandsFor } from './commands-for.ts';
+import { environmentNews } from './environment.ts';
 import type { SequencedEvent, WorkflowEvent } from './events.ts';
 import { applyEvent } from './evolve.ts';
 import type { Need } from './needs.ts';
@@ -48,10 +49,12 @@ export const decideOwned = (
     if (events.length >= eventsMax) return { events, commands, more: true, needs: [] };
     const due = nextEvent(state, environment, now);
     if (due === undefined) break;
-    if (!('at' in due)) return { events, commands, more: false, needs: [due] };
-    applyEvent(state, due);
-    events.push({ seq: state.seq, event: due });
-    commands.push(...commandsFor(state, due));
+    // Only where something is due at all: a pass that finds nothing reads nothing.
+    const fact = environmentNews(state, environment, now) ?? due;
+    if (!('at' in fact)) return { events, commands, more: false, needs: [fact] };
+    applyEvent(state, fact);
+    events.push({ seq: state.seq, event: fact });
+    commands.push(...commandsFor(state, fact));
   }
   return { events, commands, more: false, needs: [] };
 };

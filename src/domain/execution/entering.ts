@@ -182,6 +182,7 @@ const dispatched = (
     input: step.input,
     visibleAt: visibleAt > now ? visibleAt : now,
     firstScheduledAt: previous?.firstScheduledAt ?? now,
+    ...(step.deferred === undefined || step.deferred.length === 0 ? {} : { deferred: step.deferred }),
     ...(step.policy === undefined ? {} : { policy: step.policy }),
     ...(step.schemas?.output === undefined ? {} : { outputSchema: step.schemas.output }),
     ...(step.sink === undefined ? {} : { sink: step.sink }),

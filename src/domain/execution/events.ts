@@ -1,6 +1,7 @@
 import type { ChildFields } from '../definition/child-fields.ts';
 import type { TaskPolicy } from '../definition/task-definition.ts';
 import type { TaskNodeDefinition } from '../definition/workflow-definition.ts';
+import type { DeferredReference } from '../expression/evaluate.ts';
 import type { ExecutionId, Instant, Namespace, TaskId } from '../kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import type { AttemptStatus, ClosedExecutionStatus, OperatorStatus, ReportStatus } from './statuses.ts';
@@ -69,6 +70,8 @@ export type TaskScheduled = Readonly<
     queue: string;
     input: JsonValue;
     visibleAt: Instant;
+    /** Where references to secrets stand in the input; whatever else looks like one is data. */
+    deferred?: readonly DeferredReference[];
     /** When the first attempt of this task was scheduled: the total deadline counts from here. */
     firstScheduledAt: Instant;
     /** Settings of a task whose name was only known at run time; static names have theirs in the plan. */
@@ -350,6 +353,13 @@ export type ExecutionUpgraded = Readonly<
   }
 >;
 
+/** Environment values that the run reads and that are not what it knew: null, there is none any more. */
+export type EnvironmentRead = Readonly<{
+  type: 'EnvironmentRead';
+  at: Instant;
+  values: Readonly<Record<string, string | null>>;
+}>;
+
 /** Variables were set from outside; merged into those there are. */
 export type VariablesSet = Readonly<Asked & { type: 'VariablesSet'; at: Instant; variables: JsonObject }>;
 
@@ -411,6 +421,7 @@ export type WorkflowEvent =
   | ExecutionRestarted
   | ExecutionJumped
   | ExecutionUpgraded
+  | EnvironmentRead
   | VariablesSet
   | SkipRequested
   | TaskSkipped

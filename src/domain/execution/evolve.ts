@@ -1,4 +1,5 @@
 import { invariant, unreachable } from '../kernel/invariant.ts';
+import { environmentRead } from './environment.ts';
 import type { ExecutionClosed, ExecutionStarted, WorkflowEvent } from './events.ts';
 import { cancelOpen, compensationEnded, compensationInterrupted, compensationStarted } from './fold-compensation.ts';
 import { loopIterated, operatorClosed, operatorOpened, operatorResolved } from './fold-operators.ts';
@@ -92,6 +93,8 @@ export const applyEvent = (state: ExecutionState, event: WorkflowEvent): void =>
       return executionJumped(state, event);
     case 'ExecutionUpgraded':
       return executionUpgraded(state, event);
+    case 'EnvironmentRead':
+      return environmentRead(state, event);
     case 'VariablesSet':
       state.variables = { ...state.variables, ...event.variables };
       return;

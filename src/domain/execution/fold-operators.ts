@@ -3,6 +3,7 @@ import type { Sequence } from '../definition/plan.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { nextAttempt } from './attempts.ts';
 import { closeEntry, enter, nodeAt } from './enter.ts';
+import { environmentOfBranches } from './environment.ts';
 import type { LoopIterated, OperatorClosed, OperatorOpened, OperatorResolved } from './events.ts';
 import { closeJoin, openJoin, tellJoins } from './join-state.ts';
 import { closeIteration, forgetIteration, keepsLastIteration, newLoop } from './loop-state.ts';
@@ -60,6 +61,7 @@ const dynamicBranches = (
 ): readonly Sequence[] => {
   invariant(entry.node.type === 'FORK_JOIN_DYNAMIC', `${entry.key} is no dynamic fork`);
   const compiled = compileBranches(entry.node, branches, state.plan);
+  environmentOfBranches(state, branches);
   invariant(compiled.ok, `branches of ${entry.key} no longer compile`);
   for (const [ref, node] of compiled.value.nodes) state.dynamicNodes.set(keyAt(ref, entry.path), node);
   return compiled.value.sequences;

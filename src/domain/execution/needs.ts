@@ -4,4 +4,5 @@ import type { OutputKey } from './output-cache.ts';
 export type Need =
   | Readonly<{ type: 'needsTaskDefinition'; name: string }>
   | Readonly<{ type: 'needsCachedOutput'; wanted: OutputKey }>
+  | Readonly<{ type: 'needsEnvironment'; names: readonly string[] }>
   | Readonly<{ type: 'needsPolls'; queues: readonly string[] }>;

@@ -1,7 +1,8 @@
+import type { Instant } from '../kernel/brand.ts';
 import type { DecisionEnvironment } from '../tasks/task-semantics.ts';
 import { accept } from './accept.ts';
 import { applyAccepted, type Decision, decideOwned } from './decide.ts';
-import type { ExecutionStarted, SequencedEvent, WorkflowEvent } from './events.ts';
+import type { EnvironmentRead, ExecutionStarted, SequencedEvent, WorkflowEvent } from './events.ts';
 import { EVENT_ORIGINS, outcomesOf, type Replay, type ReplayDifference, type ReplayEnvironment } from './replay.ts';
 import type { ExecutionRequest } from './requests.ts';
 import type { ExecutionState } from './state.ts';
@@ -31,8 +32,11 @@ export const previewLog = (
   const polled = new Set(log.map(({ event }) => (event.type === 'TaskScheduled' ? event.queue : '')));
   // What a cache gave is told like an outcome, to whichever attempt it was for.
   const recorded = { cachedOutput: () => null, isPolled: (queue: string) => polled.has(queue) };
-  const told = new Told(state, { ...environment, ...recorded });
+  const known = new KnownValues(log);
+  const environmentValues = () => known.current();
+  const told = new Told(state, { ...environment, ...recorded, environmentValues });
   for (const entry of log) {
+    known.comeTo(entry.event.at);
     const names = told.tell(entry);
     if (names.length > 0) return { kind: 'needs', names };
     if (told.events.length >= PREVIEW_EVENTS_MAX) break;
@@ -41,6 +45,31 @@ export const previewLog = (
   const preview = { kind: 'preview', events: told.events, unused: told.unused() } as const;
   return difference === undefined ? preview : { ...preview, difference };
 };
+
+/** Environment values as the record has them at a time: what follows from a fact was read at the same instant. */
+class KnownValues {
+  private readonly reads: readonly EnvironmentRead[];
+  private readonly values = new Map<string, string>();
+  private taken = 0;
+
+  constructor(log: readonly SequencedEvent[]) {
+    this.reads = log.flatMap(({ event }) => (event.type === 'EnvironmentRead' ? [event] : []));
+  }
+
+  comeTo(at: Instant): void {
+    for (let next = this.reads[this.taken]; next !== undefined && next.at <= at; next = this.reads[this.taken]) {
+      for (const [name, value] of Object.entries(next.values)) {
+        if (value === null) this.values.delete(name);
+        else this.values.set(name, value);
+      }
+      this.taken += 1;
+    }
+  }
+
+  current(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.values);
+  }
+}
 
 /** One run that is told, one after the other, what another was told. */
 class Told {
@@ -148,6 +177,8 @@ const requestsOf = (event: WorkflowEvent): readonly ExecutionRequest[] | undefin
       return [{ type: 'Retry', by: event.by, ...reasonOf(event) }];
     case 'ExecutionDeadlineMissed':
       return [{ type: 'PassExecutionDeadline' }];
+    case 'EnvironmentRead':
+      return undefined;
     case 'CompensationStarted':
       return isDeadline(event) ? [{ type: 'PassExecutionDeadline' }] : undefined;
     case 'ExecutionClosed':

@@ -165,6 +165,7 @@ const project = (draft: Draft, { seq, event }: SequencedEvent): void => {
     case 'TaskCanceled':
       draft.status = 'PAUSED';
       return settle(draft, keyOf(event), event.at, { status: 'CANCELED', ...reasonOf(event) });
+    case 'EnvironmentRead':
     case 'ExecutionStarted':
     case 'LoopIterated':
     case 'SignalBuffered':

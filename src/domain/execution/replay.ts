@@ -31,6 +31,7 @@ export const EVENT_ORIGINS: Readonly<Record<WorkflowEventType, EventOrigin>> = {
   ExecutionRestarted: 'asked',
   ExecutionJumped: 'asked',
   ExecutionUpgraded: 'asked',
+  EnvironmentRead: 'asked',
   VariablesSet: 'asked',
   SkipRequested: 'asked',
   TaskSkipped: 'asked',
@@ -49,8 +50,8 @@ export const EVENT_ORIGINS: Readonly<Record<WorkflowEventType, EventOrigin>> = {
   ExecutionClosed: 'ending',
 };
 
-/** What outlasts a run and is looked up while it is decided is taken from the record, too: caches, and who polls. */
-export type ReplayEnvironment = Omit<DecisionEnvironment, 'cachedOutput' | 'isPolled'>;
+/** What outlasts a run and is looked up while it is decided is taken from the record, too: caches, who polls, the environment. */
+export type ReplayEnvironment = Omit<DecisionEnvironment, 'cachedOutput' | 'isPolled' | 'environmentValues'>;
 
 /** The first place where what follows is not what is on record; one of the two is absent where the other goes on alone. */
 export type ReplayDifference = Readonly<{ seq: number; recorded?: WorkflowEvent; derived?: WorkflowEvent }>;
@@ -115,6 +116,7 @@ const ownFact = (state: ExecutionState, event: WorkflowEvent, given: ReplayEnvir
     ...given,
     cachedOutput: () => (event.type === 'TaskTakenFromCache' ? event.output : null),
     isPolled: (queue) => event.type === 'TaskScheduled' && event.queue === queue,
+    environmentValues: () => Object.fromEntries(state.environment),
   };
   return mayDecide(state) ? nextEvent(state, environment, event.at) : undefined;
 };

@@ -27,6 +27,7 @@ export const scopeAt = (state: ExecutionState, reader?: TaskEntry, node?: PlanNo
   };
   return {
     resolve: (head) => {
+      if (head === 'env' || head === 'global') return Object.fromEntries(state.environment);
       if (head === 'workflow') return wholeOf((name) => workflowField(state, name), WORKFLOW_FIELDS);
       // The fact that schedules the reader is the next one, and its seq is the task's id.
       if (head === 'CPEWF_TASK_ID') return taskIdOf(state.executionId, state.seq + 1);
@@ -34,6 +35,7 @@ export const scopeAt = (state: ExecutionState, reader?: TaskEntry, node?: PlanNo
       return entry === undefined ? undefined : wholeOf((name) => taskField(state, entry, name), TASK_FIELDS);
     },
     lookup: (head, name) => {
+      if (head === 'env' || head === 'global') return state.environment.get(name);
       if (head === 'workflow') return workflowField(state, name);
       const entry = entryOf(head);
       return entry === undefined ? undefined : taskField(state, entry, name);
@@ -77,6 +79,8 @@ const workflowField = (state: ExecutionState, name: string): JsonValue | undefin
       return 'output' in lifecycle ? lifecycle.output : {};
     case 'variables':
       return state.variables;
+    case 'env':
+      return Object.fromEntries(state.environment);
     case 'status':
       return lifecycle.status;
     case 'workflowId':

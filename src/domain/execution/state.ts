@@ -167,6 +167,9 @@ export type ExecutionState = {
   latest: Map<string, TaskEntry>;
   /** Nodes that data brought in, by the key of their scope. */
   dynamicNodes: Map<TaskKey, PlanNode>;
+  /** Environment values that it knows, as it read them last, and names of such that only its data reads. */
+  environment: Map<string, string>;
+  dynamicEnvironment: Set<string>;
   /** Joins to tell when a task or branch is over, by its key. */
   watchers: Map<string, Set<TaskKey>>;
   /** Hints, safe to look at twice, so a fold that adds too many is never wrong. */
@@ -226,6 +229,8 @@ export const emptyState = (
   tasks: new Map(),
   latest: new Map(),
   dynamicNodes: new Map(),
+  environment: new Map(),
+  dynamicEnvironment: new Set(),
   watchers: new Map(),
   due: newDueKeys(),
   held: newDueKeys(),
@@ -282,6 +287,8 @@ export const copyState = (state: ExecutionState): ExecutionState => {
     tasks: copyAll(state.tasks),
     latest: copyAll(state.latest),
     dynamicNodes: new Map(state.dynamicNodes),
+    environment: new Map(state.environment),
+    dynamicEnvironment: new Set(state.dynamicEnvironment),
     watchers: new Map([...state.watchers].map(([key, joins]) => [key, new Set(joins)])),
     plans: new Map(state.plans),
     due: copyDueKeys(state.due),

@@ -26,13 +26,13 @@ export const CONDUCTOR_MODE: EvaluationMode = { nullText: 'null' };
  * Where a `${…}` that reads a secret or a sealed field stands in the evaluated value, still literal. Only what is listed
  * is to be filled in later: any other text that looks like one is data.
  */
-export interface DeferredReference {
+export type DeferredReference = Readonly<{
   /** JSON pointer of the string. */
-  readonly pointer: string;
+  pointer: string;
   /** From `$` to after `}`, in UTF-16 code units of that string. */
-  readonly start: number;
-  readonly end: number;
-}
+  start: number;
+  end: number;
+}>;
 
 export interface Evaluated {
   readonly value: JsonValue;

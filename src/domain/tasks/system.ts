@@ -12,7 +12,7 @@ const system = (programField: 'scriptExpression' | undefined): TaskSemantics<Sys
       declared === undefined || programField === undefined
         ? resolved.input
         : { [programField]: declared, ...resolved.input };
-    return { kind: 'dispatch', input, taskName: context.node.name };
+    return { kind: 'dispatch', input, deferred: resolved.deferred, taskName: context.node.name };
   },
 });
 
@@ -32,10 +32,10 @@ export const call: TaskSemantics<CallTaskType> = {
     const { node } = context;
     const resolved = resolvedInput(context);
     if (!resolved.ok) return resolved.step;
-    const full = node.inputTemplate === undefined ? resolved : filled(context, node.inputTemplate, resolved.input);
+    const full = node.inputTemplate === undefined ? resolved : filled(context, node.inputTemplate, resolved);
     if (!full.ok) return full.step;
     const isAsync = node.definition.extra[ASYNC_COMPLETE] === true;
     const input = isAsync ? { ...full.input, [ASYNC_COMPLETE]: true } : full.input;
-    return { kind: 'dispatch', input, taskName: node.name };
+    return { kind: 'dispatch', input, deferred: full.deferred, taskName: node.name };
   },
 };

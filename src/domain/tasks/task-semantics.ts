@@ -9,7 +9,7 @@ import { modeOf } from '../execution/scope.ts';
 import type { EvaluateScript } from '../execution/script.ts';
 import type { ExecutionState, TaskEntry } from '../execution/state.ts';
 import type { OperatorStatus } from '../execution/statuses.ts';
-import { evaluateTemplate } from '../expression/evaluate.ts';
+import { type DeferredReference, evaluateTemplate } from '../expression/evaluate.ts';
 import type { CompiledTemplate } from '../expression/parse-template.ts';
 import type { Scope } from '../expression/scope.ts';
 import type { Instant, TaskId } from '../kernel/brand.ts';
@@ -30,6 +30,8 @@ export type DecisionEnvironment = Readonly<{
   cachedOutput: (wanted: OutputKey) => JsonObject | null | undefined;
   /** Whether workers polled a queue with a domain of late; undefined when it was not looked up yet. */
   isPolled: (queue: string) => boolean | undefined;
+  /** Environment values by name, `*` for all; an absent one is not there. Undefined when they were not looked up yet. */
+  environmentValues: (names: readonly string[]) => Readonly<Record<string, string>> | undefined;
 }>;
 
 type Matching<N extends PlanNode, K> = N extends PlanNode ? (K extends N['type'] ? N : never) : never;
@@ -54,6 +56,8 @@ export type Step =
   | Readonly<{
       kind: 'dispatch';
       input: JsonValue;
+      /** Where references to secrets stand in the input. */
+      deferred?: readonly DeferredReference[];
       taskName: string;
       policy?: TaskPolicy;
       /** Of a task definition that was only known at run time. */
@@ -86,15 +90,17 @@ export type TaskSemantics<K extends PlanNodeType> = Readonly<{
   review?: (context: ReviewContext<K>) => Review;
 }>;
 
-export type Evaluated = Readonly<{ ok: true; value: JsonValue }> | Readonly<{ ok: false; step: Step }>;
+export type Evaluated =
+  | Readonly<{ ok: true; value: JsonValue; deferred: readonly DeferredReference[] }>
+  | Readonly<{ ok: false; step: Step }>;
 
 /** A template's value, or the step that refuses the task because it cannot be evaluated or is too large. */
 export const evaluated = (context: EnterContext, template: CompiledTemplate, what: string): Evaluated => {
   const result = evaluateTemplate(template, context.scope, modeOf(context.state));
   if (!result.ok) return refused(`${what}: ${result.error.code} ${result.error.message}`);
-  const { value } = result.value;
+  const { value, deferred } = result.value;
   const problem = payloadProblem(value);
-  return problem === undefined ? { ok: true, value } : refused(`${what}: the evaluated value is ${problem}.`);
+  return problem === undefined ? { ok: true, value, deferred } : refused(`${what}: the evaluated value is ${problem}.`);
 };
 
 /** The input is not told: it is what could not be made. */
@@ -103,26 +109,41 @@ const refused = (reason: string): Readonly<{ ok: false; step: Step }> => ({
   step: { kind: 'refuse', input: {}, reason },
 });
 
-export type EvaluatedInput = Readonly<{ ok: true; input: JsonObject }> | Readonly<{ ok: false; step: Step }>;
+/** `deferred`: where references to secrets stand in the input, which only the copy of its holder has filled in. */
+export type EvaluatedInput =
+  | Readonly<{ ok: true; input: JsonObject; deferred: readonly DeferredReference[] }>
+  | Readonly<{ ok: false; step: Step }>;
 
 /** The node's inputParameters, resolved. */
 export const resolvedInput = (context: EnterContext): EvaluatedInput => {
-  if (context.givenInput !== undefined) return { ok: true, input: context.givenInput };
+  if (context.givenInput !== undefined) return { ok: true, input: context.givenInput, deferred: [] };
   const result = evaluated(context, context.node.input, 'inputParameters');
   if (!result.ok) return result;
-  return { ok: true, input: isJsonObject(result.value) ? result.value : {} };
+  return { ok: true, input: isJsonObject(result.value) ? result.value : {}, deferred: result.deferred };
+};
+
+/** Whether the step's own input has the key that a place of the template is below. */
+const isOver = (input: JsonObject, pointer: string): boolean => {
+  const key = (pointer.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~');
+  return Object.hasOwn(input, key) && input[key] !== null;
 };
 
 /** The template of a task definition fills what the node leaves out or resolves to null. */
-export const filled = (context: EnterContext, template: CompiledTemplate, input: JsonObject): EvaluatedInput => {
+export const filled = (
+  context: EnterContext,
+  template: CompiledTemplate,
+  { input, deferred }: Extract<EvaluatedInput, { ok: true }>,
+): EvaluatedInput => {
   const base = evaluated(context, template, 'inputTemplate');
   if (!base.ok) return base;
   const merged: Record<string, JsonValue> = { ...(isJsonObject(base.value) ? base.value : {}) };
   for (const [key, value] of Object.entries(input)) {
     if (value !== null || !Object.hasOwn(merged, key)) merged[key] = value;
   }
+  const isGiven = ({ pointer }: DeferredReference): boolean => isOver(input, pointer);
   const problem = payloadProblem(merged);
-  if (problem === undefined) return { ok: true, input: merged };
+  const left = base.deferred.filter((reference) => !isGiven(reference));
+  if (problem === undefined) return { ok: true, input: merged, deferred: [...left, ...deferred] };
   return { ok: false, step: { kind: 'refuse', input: {}, reason: `The input with its inputTemplate is ${problem}.` } };
 };
 

@@ -1,4 +1,5 @@
 import type { TaskPolicy } from '../definition/task-definition.ts';
+import type { DeferredReference } from '../expression/evaluate.ts';
 import { evaluateJsonPath } from '../expression/json-path.ts';
 import { parseJsonPath } from '../expression/json-path-parser.ts';
 import { taskIdOf } from '../kernel/brand.ts';
@@ -86,6 +87,10 @@ const forCallback = (context: EnterContext<'WAIT_FOR_WEBHOOK'>, input: JsonObjec
   return { ...dispatch, policy: expiring(node.policy, duration.value) };
 };
 
+/** What signs the callbacks may be a secret: it is looked up when one comes. */
+const withDeferred = (step: Step, deferred: readonly DeferredReference[]): Step =>
+  step.kind === 'dispatch' ? { ...step, deferred } : step;
+
 /**
  * Ends by a call from outside: one to its own path, which nobody can guess and which works once, or, where it says what it
  * `matches`, by a payload that came in at a webhook of the namespace.
@@ -96,7 +101,7 @@ export const waitForWebhook: TaskSemantics<'WAIT_FOR_WEBHOOK'> = {
     const resolved = resolvedInput(context);
     if (!resolved.ok) return resolved.step;
     const { input } = resolved;
-    if (!isGiven(input.matches)) return forCallback(context, input);
+    if (!isGiven(input.matches)) return withDeferred(forCallback(context, input), resolved.deferred);
     const problem = matchesProblem(input.matches);
     return problem === undefined ? { kind: 'dispatch', input, taskName: context.node.name } : refuse(input, problem);
   },

@@ -2,9 +2,9 @@ import { enforcedSchemasOf } from '../definition/schemas.ts';
 import type { TaskDefinition } from '../definition/task-definition.ts';
 import { policyOf } from '../definition/task-policy.ts';
 import { compileTemplate } from '../expression/parse-template.ts';
-import type { JsonObject } from '../kernel/json.ts';
 import {
   type EnterContext,
+  type EvaluatedInput,
   filled,
   inputNamed,
   resolvedInput,
@@ -13,18 +13,21 @@ import {
 } from './task-semantics.ts';
 
 type Context = EnterContext<'SIMPLE' | 'DYNAMIC'>;
+type Resolved = Extract<EvaluatedInput, { ok: true }>;
 
 /** A task whose definition was not known when the plan was compiled; null: there is none, the defaults hold. */
-const dispatchNamed = (context: Context, name: string, input: JsonObject, definition: TaskDefinition | null): Step => {
+const dispatchNamed = (context: Context, name: string, resolved: Resolved, definition: TaskDefinition | null): Step => {
   const { node, state } = context;
   const policy = policyOf(node.definition, definition ?? undefined, state.plan.dialect);
   const settings = node.definition.taskDefinition ?? definition ?? undefined;
   const template = compileTemplate(settings?.inputTemplate ?? {}, '');
-  if (!template.ok) return { kind: 'refuse', input, reason: `The inputTemplate of ${name} does not parse.` };
-  const full = filled(context, template.value, input);
+  if (!template.ok)
+    return { kind: 'refuse', input: resolved.input, reason: `The inputTemplate of ${name} does not parse.` };
+  const full = filled(context, template.value, resolved);
   if (!full.ok) return full.step;
   const schemas = enforcedSchemasOf(settings);
-  return { kind: 'dispatch', input: full.input, taskName: name, policy, ...(schemas === undefined ? {} : { schemas }) };
+  const { input, deferred } = full;
+  return { kind: 'dispatch', input, deferred, taskName: name, policy, ...(schemas === undefined ? {} : { schemas }) };
 };
 
 /** Data brought the node in, or what it undoes: its task definition was not known when the plan was compiled. */
@@ -40,10 +43,10 @@ export const simple: TaskSemantics<'SIMPLE'> = {
     if (definition === undefined) return { kind: 'needsTaskDefinition', name: node.name };
     const resolved = resolvedInput(context);
     if (!resolved.ok) return resolved.step;
-    if (isDynamic(context)) return dispatchNamed(context, node.name, resolved.input, definition);
-    if (node.inputTemplate === undefined) return { kind: 'dispatch', input: resolved.input, taskName: node.name };
-    const full = filled(context, node.inputTemplate, resolved.input);
-    return full.ok ? { kind: 'dispatch', input: full.input, taskName: node.name } : full.step;
+    if (isDynamic(context)) return dispatchNamed(context, node.name, resolved, definition);
+    const full = node.inputTemplate === undefined ? resolved : filled(context, node.inputTemplate, resolved);
+    if (!full.ok) return full.step;
+    return { kind: 'dispatch', input: full.input, deferred: full.deferred, taskName: node.name };
   },
 };
 
@@ -61,6 +64,6 @@ export const dynamic: TaskSemantics<'DYNAMIC'> = {
     }
     const definition = environment.taskDefinition(name);
     if (definition === undefined) return { kind: 'needsTaskDefinition', name };
-    return dispatchNamed(context, name, resolved.input, definition);
+    return dispatchNamed(context, name, resolved, definition);
   },
 };

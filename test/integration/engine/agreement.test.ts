@@ -19,6 +19,7 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import { noCalls } from '../../support/outbound.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { startRequest } from '../../support/runs.ts';
+import { testSeal } from '../../support/seal.ts';
 import { resultOf } from '../../support/workers.ts';
 import { step, workflow } from './definitions.ts';
 
@@ -282,6 +283,7 @@ describe('memory and PostgreSQL', () => {
         ...stores,
         steering,
         sandbox,
+        seal: testSeal,
         outbound: noCalls,
         log,
         clock,

@@ -35,6 +35,7 @@ const given = () => {
     workers: { seen: () => undefined },
     polls: new ParkedPolls(),
     held: { remember: () => undefined },
+    secrets: { fillAll: async (leased: readonly LeasedTask[]) => leased },
     domains: { note: async () => undefined },
   } as unknown as LeaseDeps;
   const tasks = new LeaseTasks(deps);

@@ -210,6 +210,7 @@ export const historyEvent = z.looseObject({
     'ExecutionRestarted',
     'ExecutionJumped',
     'ExecutionUpgraded',
+    'EnvironmentRead',
     'VariablesSet',
     'SkipRequested',
     'TaskSkipped',

@@ -204,6 +204,24 @@ const schedules: UseCases['schedules'] = {
   runs: async (_, name) => (name === 'nightly' ? ok({ items: [SCHEDULE_RUN] }) : NOT_FOUND),
 };
 
+const VALUE = { name: 'REGION', value: 'north', createdAt: 0 as Instant, updatedAt: 0 as Instant };
+const SECRET = { name: 'token', keyId: 'k1', createdAt: 0 as Instant, updatedAt: 0 as Instant };
+
+const environment: UseCases['environment'] = {
+  put: async () => ok('created'),
+  get: async () => ok(VALUE),
+  list: async () => ok({ items: [VALUE] }),
+  delete: async () => ok(null),
+};
+
+const secrets: UseCases['secrets'] = {
+  put: async () => ok('created'),
+  get: async () => ok(SECRET),
+  list: async () => ok({ items: [SECRET] }),
+  delete: async () => ok(null),
+  rotate: async () => ok({ keyId: 'k1', resealed: 1, unreadable: [] }),
+};
+
 /**
  * Use cases that answer like an engine with one run, one workflow definition and one task definition. Keys and namespaces
  * are real, over the store in memory.
@@ -222,6 +240,8 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     tags: { ...tags, ...overrides.tags },
     doors: { ...doors, ...overrides.doors },
     outbox: { ...outbox, ...overrides.outbox },
+    environment: { ...environment, ...overrides.environment },
+    secrets: { ...secrets, ...overrides.secrets },
     semaphores: { ...semaphores, ...overrides.semaphores },
     schedules: { ...schedules, ...overrides.schedules },
     access: { ...access, ...overrides.access },
