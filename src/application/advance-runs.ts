@@ -1,14 +1,11 @@
-import type { Command } from '../domain/execution/commands.ts';
 import type { ExecutionRequest, TaskOutcome } from '../domain/execution/requests.ts';
 import { type ExecutionState, isOpen, isOpenAttempt } from '../domain/execution/state.ts';
-import { type ExecutionId, type Instant, type Namespace, parseTaskId, type TaskId } from '../domain/kernel/brand.ts';
+import { type ExecutionId, type Instant, type Namespace, parseTaskId } from '../domain/kernel/brand.ts';
 import type {
   DecisionReads,
   DefinitionReads,
   EngineStore,
-  EnqueueTask,
   LeasedTask,
-  OpenedTask,
   RunStep,
   SteppedRuns,
   TaskReport,
@@ -16,11 +13,13 @@ import type {
 import type { Ids } from '../ports/ids.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import { type DecisionDeps, decideExecution } from './decide-execution.ts';
+import { decisionReads } from './decision-reads.ts';
 import type { DelayedWakes } from './delayed-wakes.ts';
 import type { FoldCache, Loan } from './fold-cache.ts';
 import type { HeldLeases } from './held-leases.ts';
+import { Offers } from './offers.ts';
 import { OwedWork } from './owed.ts';
-import type { ParkedPoll, ParkedPolls } from './parked-polls.ts';
+import type { ParkedPolls } from './parked-polls.ts';
 import { RetryTally } from './retry-tally.ts';
 import type { StoreClock } from './store-clock.ts';
 
@@ -43,10 +42,8 @@ export type AdvanceDeps = DecisionDeps &
  */
 export const STEP_RUNS_MAX = 8;
 
-type Offer = Readonly<{ taskId: TaskId; poll: ParkedPoll }>;
-
 /** One run on its way: its borrowed state with the facts of the step folded in, and what the step has to write. */
-type Advance = Readonly<{ loan: Loan; owed: OwedWork; step: RunStep; offers: readonly Offer[]; tally: RetryTally }>;
+type Advance = Readonly<{ loan: Loan; owed: OwedWork; step: RunStep; offers: Offers; tally: RetryTally }>;
 
 /**
  * The short road of a report: where the run is folded in this process and the lease was given by it, report, pass and the
@@ -59,14 +56,7 @@ export class AdvanceRuns {
 
   constructor(deps: AdvanceDeps) {
     this.deps = deps;
-    const { definitions, engine } = deps;
-    this.reads = {
-      findTasks: (namespace, names) => definitions.findTasks(namespace, names),
-      findTaskOutput: (namespace, wanted, now) => engine.findTaskOutput(namespace, wanted, now),
-      polledQueues: (namespace, queues, withinMs) => engine.polledQueues(namespace, queues, withinMs),
-      findEnvironment: (namespace, names) => engine.findEnvironment(namespace, names),
-      retryCounts: (namespace, names) => engine.retryCounts(namespace, names),
-    };
+    this.reads = decisionReads(deps.engine, deps.definitions);
   }
 
   /** Takes the reported runs a step further where that is possible; returns the reports that are dealt with. */
@@ -106,11 +96,7 @@ export class AdvanceRuns {
     const { state } = loan;
     loan.end(isWritten && isOpen(state) ? state : undefined);
     const mine = new Map(leased.map((task) => [task.taskId, task]));
-    for (const { taskId, poll } of offers) {
-      const task = isWritten ? mine.get(taskId) : undefined;
-      if (task === undefined) poll.withdraw();
-      else poll.handOver(task);
-    }
+    offers.settle(isWritten ? mine : new Map());
     if (!isWritten) return;
     this.deps.retryBudgets.keep(tally);
     for (const { taskId } of step.reports) this.deps.held.forget(taskId);
@@ -134,16 +120,16 @@ export class AdvanceRuns {
       loan.end(state);
       return undefined;
     }
-    const offers: Offer[] = [];
     const tally = new RetryTally();
     try {
       // No event is older than the one before it.
       const at = Math.max(now, state.at) as Instant;
       const decided = await decideExecution(this.deps, this.reads, namespace, state, requests, at, tally);
-      if (!decided.more && decided.commands.every(isOfAStep)) {
-        const owed = new OwedWork();
-        owed.add(namespace, executionId, decided.events, decided.commands);
-        const step = owed.step(executionId, namespace, reports, (task) => this.offer(namespace, task, at, offers));
+      const owed = new OwedWork();
+      owed.add(namespace, executionId, decided.events, decided.commands);
+      if (!decided.more && owed.fitsAStep()) {
+        const offers = new Offers(this.deps.polls, this.deps.ids);
+        const step = owed.step(executionId, namespace, reports, (task) => offers.leaseFor(namespace, task, at));
         return { loan, owed, step, offers, tally };
       }
     } catch {
@@ -174,17 +160,6 @@ export class AdvanceRuns {
     const outcome = { ref, iteration, attempt, status, output, workerId, startedAt };
     return reason === undefined ? outcome : { ...outcome, reason };
   }
-
-  /** A lease for a poll that waits for this very task. One that would arm a timer is left to the lease itself. */
-  private offer(namespace: Namespace, task: EnqueueTask, now: Instant, offers: Offer[]): OpenedTask['lease'] {
-    if (task.family !== 'worker' || task.visibleAt > now || task.startToCloseMs > 0) return undefined;
-    const poll = this.deps.polls.offer(namespace, task.queue);
-    if (poll === undefined) return undefined;
-    offers.push({ taskId: task.taskId, poll });
-    const { workerId, leaseMs } = poll.call;
-    const lease = { leaseToken: this.deps.ids.leaseToken(), workerId };
-    return leaseMs === undefined ? lease : { ...lease, leaseMs };
-  }
 }
 
 const byRun = (reports: readonly TaskReport[]): ReadonlyMap<ExecutionId, readonly TaskReport[]> => {
@@ -197,26 +172,4 @@ const byRun = (reports: readonly TaskReport[]): ReadonlyMap<ExecutionId, readonl
     else of.push(report);
   }
   return runs;
-};
-
-/** What a step can write. */
-const isOfAStep = (command: Command): boolean => {
-  switch (command.type) {
-    case 'EnqueueTask':
-    case 'CloseTask':
-    case 'CancelOpenWork':
-    case 'ArmTimer':
-    case 'CancelTimers':
-    case 'ProjectExecution':
-    case 'PublishMessage':
-      return true;
-    // What others wait for is left to the pass.
-    case 'StoreTaskOutput':
-    case 'ReviseExecution':
-    case 'ReleaseAdmission':
-    case 'ReviewAdmissions':
-      return false;
-    default:
-      return command satisfies never;
-  }
 };

@@ -20,6 +20,7 @@ export class OwedWork {
   private readonly outputs: Owed<CommandOf<'StoreTaskOutput'>>[] = [];
   private readonly released = new Set<ExecutionId>();
   private reviewsAdmissions = false;
+  private fits = true;
   private readonly again = new Set<ExecutionId>();
 
   add(
@@ -29,7 +30,10 @@ export class OwedWork {
     commands: readonly Command[],
   ): void {
     for (const item of events) this.events.push({ namespace, executionId, item });
-    for (const command of commands) this.addCommand(namespace, executionId, command);
+    for (const command of commands) {
+      this.addCommand(namespace, executionId, command);
+      this.fits &&= isOfAStep(command);
+    }
   }
 
   /** Another pass over the run is needed. */
@@ -112,6 +116,11 @@ export class OwedWork {
     };
   }
 
+  /** Whether `step` tells all of it: what others wait for is left to the pass. */
+  fitsAStep(): boolean {
+    return this.fits && this.again.size === 0;
+  }
+
   /** Writes everything, in the lock order; a statement with nothing to do is not sent. */
   async write(tx: EngineTx): Promise<void> {
     if (this.again.size > 0) await tx.requestEvaluations([...this.again]);
@@ -161,6 +170,28 @@ export class OwedWork {
     return later;
   }
 }
+
+/** What a step can write. */
+const isOfAStep = (command: Command): boolean => {
+  switch (command.type) {
+    case 'EnqueueTask':
+    case 'CloseTask':
+    case 'CancelOpenWork':
+    case 'ArmTimer':
+    case 'CancelTimers':
+    case 'ProjectExecution':
+    case 'PublishMessage':
+      return true;
+    // What others wait for is left to the pass.
+    case 'StoreTaskOutput':
+    case 'ReviseExecution':
+    case 'ReleaseAdmission':
+    case 'ReviewAdmissions':
+      return false;
+    default:
+      return command satisfies never;
+  }
+};
 
 const opened = (task: CommandOf<'EnqueueTask'>, lease: OpenedTask['lease']): OpenedTask =>
   lease === undefined ? { task } : { task, lease };

@@ -7,7 +7,7 @@ import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
-import type { EngineTx, NewExecution } from '../ports/engine-store.ts';
+import type { DecisionReads, EngineTx, NewExecution } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
@@ -69,7 +69,7 @@ export const noDefinition = (name: string, version: number | undefined): Applica
 });
 
 /** A start on its way through the limits, with the state that it will begin in. */
-type Entrant = Readonly<{
+export type Entrant = Readonly<{
   start: ReadyStart;
   state: ExecutionState;
   started: ExecutionStarted;
@@ -116,7 +116,7 @@ export const beginRuns = async (
   return { states, refused, announce };
 };
 
-const entrantOf = (start: ReadyStart, now: Instant): Result<Entrant, ApplicationError> => {
+export const entrantOf = (start: ReadyStart, now: Instant): Result<Entrant, ApplicationError> => {
   const state = emptyState(start.executionId, start.plan);
   const started = startedEvent(start, now);
   const gates = gatesOf(state, started);
@@ -143,9 +143,10 @@ const admitAll = async (
   );
 };
 
-const decideFirst = async (
+/** The first facts of a run, and what they owe. */
+export const decideFirst = async (
   deps: DecisionDeps,
-  tx: EngineTx,
+  reads: DecisionReads,
   { start, state, started, gates }: Entrant,
   admission: Admission | undefined,
   now: Instant,
@@ -155,7 +156,7 @@ const decideFirst = async (
   if (admission?.kind === 'queued') first.push({ type: 'ExecutionQueued', at: now, key: admission.key });
   const begun = applyAccepted(state, first);
   owed.add(start.namespace, start.executionId, begun.events, begun.commands);
-  const decided = await decideExecution(deps, tx, start.namespace, state, [], now, new RetryTally());
+  const decided = await decideExecution(deps, reads, start.namespace, state, [], now, new RetryTally());
   owed.add(start.namespace, start.executionId, decided.events, decided.commands);
   if (decided.more) owed.addPass(start.executionId);
 };
@@ -180,7 +181,7 @@ const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
   };
 };
 
-const newExecution = (start: ReadyStart, startedAt: Instant): NewExecution => {
+export const newExecution = (start: ReadyStart, startedAt: Instant): NewExecution => {
   const { definition, hash } = start.plan;
   const { correlationId, idempotencyKey, priority, parent } = start;
   return {

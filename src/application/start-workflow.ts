@@ -12,10 +12,13 @@ import {
   workflowKey,
 } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { PinnedDefinition } from '../ports/run-start.ts';
 import type { ApplicationError } from './application-error.ts';
 import { Batcher } from './batcher.ts';
 import type { ResolveBundle, ResolvedBundle } from './definitions/load-bundle.ts';
+import { LruMap } from './definitions/lru-map.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
+import type { ShortStart } from './short-start.ts';
 import { type BeginDeps, beginRuns, noDefinition, type ReadyStart, startInput } from './start-run.ts';
 import type { StoreClock } from './store-clock.ts';
 import type { StartedExecution, StartRequest } from './use-cases.ts';
@@ -29,6 +32,7 @@ export type StartDeps = BeginDeps &
     ids: Ids;
     hash: ContentHasher;
     clock: StoreClock;
+    short: ShortStart;
   }>;
 
 /** Starts that one transaction takes, and how many such transactions run at a time. */
@@ -39,6 +43,11 @@ const KEY_TRIES_MAX = 50;
 const KEY_RETRY_PAUSE_MS = 20;
 
 type KeyedStart = ReadyStart & Readonly<{ fingerprint: string; request: StartRequest }>;
+
+/** What an earlier start found, and of what it was made. */
+type Known = Readonly<{ hash: string; pinned: PinnedDefinition }>;
+/** Definitions that are known to starts. */
+const KNOWN_MAX = 1_000;
 
 type Lookup = Readonly<{ namespace: Namespace; name: string; version: number | undefined }>;
 
@@ -51,6 +60,7 @@ export class StartWorkflow {
   private readonly deps: StartDeps;
   private readonly batcher: Batcher<KeyedStart, Creation>;
   private readonly lookups: Batcher<Lookup, ResolvedBundle | undefined>;
+  private readonly known = new LruMap<string, Known>(KNOWN_MAX);
 
   constructor(deps: StartDeps) {
     this.deps = deps;
@@ -71,6 +81,8 @@ export class StartWorkflow {
    * request under the key), CONFLICT (strategy FAIL, or FAIL_ON_RUNNING while one runs), LIMIT_EXCEEDED (too many runs).
    */
   async start(namespace: Namespace, request: StartRequest): Promise<Result<StartedExecution, ApplicationError>> {
+    const started = await this.startKnown(namespace, request);
+    if (started !== undefined) return ok(started);
     const ready = await this.prepare(namespace, request);
     if (!ready.ok) return ready;
     for (let tries = 0; tries < KEY_TRIES_MAX; tries += 1) {
@@ -80,6 +92,25 @@ export class StartWorkflow {
     }
     const message = `The run that holds the idempotency key ${request.idempotencyKey ?? ''} keeps changing.`;
     return err({ code: 'UNAVAILABLE', message });
+  }
+
+  /**
+   * The short road, with the definitions that an earlier start found. Undefined: the longer one, which alone may say why a
+   * start is refused, since it looks again.
+   */
+  private async startKnown(namespace: Namespace, request: StartRequest): Promise<StartedExecution | undefined> {
+    const { name, version } = request;
+    const known = this.known.get(keyOf({ namespace, name, version }));
+    if (known === undefined) return undefined;
+    const ready = await this.readyWith(namespace, request, known.hash);
+    if (!ready.ok) return undefined;
+    const { value: start } = ready;
+    const claim = start.idempotencyKey === undefined ? {} : { claim: claimOf(start) };
+    const status = await this.deps.short.start({ ready: start, pinned: known.pinned, ...claim });
+    if (status === undefined) return undefined;
+    const { definition } = start.plan;
+    const { executionId } = start;
+    return { executionId, status, name: definition.name, version: definition.version, created: true };
   }
 
   /** Undefined: whoever won the key does not hold it any more, or not against this start. */
@@ -102,10 +133,19 @@ export class StartWorkflow {
   }
 
   private async prepare(namespace: Namespace, request: StartRequest): Promise<Result<KeyedStart, ApplicationError>> {
-    const { name, version, priority, correlationId, taskToDomain, idempotencyKey, copyOf } = request;
+    const { name, version } = request;
     const resolved = await this.lookups.submit({ namespace, name, version });
     if (resolved === undefined) return err(noDefinition(name, version));
-    const plan = await this.deps.plans.planOf(resolved.hash, this.deps.definitions);
+    return this.readyWith(namespace, request, resolved.hash);
+  }
+
+  private async readyWith(
+    namespace: Namespace,
+    request: StartRequest,
+    definitionHash: string,
+  ): Promise<Result<KeyedStart, ApplicationError>> {
+    const { name, version, priority, correlationId, taskToDomain, idempotencyKey, copyOf } = request;
+    const plan = await this.deps.plans.planOf(definitionHash, this.deps.definitions);
     const input = startInput(this.deps.schemas, plan, request.input);
     if (!input.ok) return input;
     const fingerprint = this.deps.hash(canonicalJson({ name, version: version ?? null, input: request.input }));
@@ -118,13 +158,24 @@ export class StartWorkflow {
   /** Starts of one definition that arrive together look it up once; each lookup begins after its start arrived. */
   private async lookUp(lookups: readonly Lookup[]): Promise<readonly (ResolvedBundle | undefined)[]> {
     const found = new Map<string, Promise<ResolvedBundle | undefined>>();
-    const answers = lookups.map(({ namespace, name, version }) => {
-      const key = JSON.stringify([namespace, name, version]);
-      const answer = found.get(key) ?? this.deps.resolveBundle(namespace, name, version);
+    const answers = lookups.map((lookup) => {
+      const key = keyOf(lookup);
+      const answer = found.get(key) ?? this.resolve(lookup);
       found.set(key, answer);
       return answer;
     });
     return Promise.all(answers);
+  }
+
+  private async resolve({ namespace, name, version }: Lookup): Promise<ResolvedBundle | undefined> {
+    const resolved = await this.deps.resolveBundle(namespace, name, version);
+    if (resolved === undefined) return undefined;
+    const asked = version === undefined ? { namespace, name } : { namespace, name, version };
+    this.known.set(keyOf({ namespace, name, version }), {
+      hash: resolved.hash,
+      pinned: { ...asked, ...resolved.pinned },
+    });
+    return resolved;
   }
 
   /** One transaction for all: the run, its first facts and its first tasks, without a pass of their own. */
@@ -168,6 +219,8 @@ export class StartWorkflow {
     return lost;
   }
 }
+
+const keyOf = ({ namespace, name, version }: Lookup): string => JSON.stringify([namespace, name, version]);
 
 /** What was claimed for runs that a limit refused: the next start under the key may find room. */
 const giveBackKeys = async (tx: EngineTx, refused: readonly KeyedStart[]): Promise<void> => {

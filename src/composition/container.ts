@@ -34,6 +34,7 @@ import { RetryBudgets } from '../application/retry-budgets.ts';
 import { runAgain } from '../application/run-again.ts';
 import { ManageSchedules } from '../application/schedule-use-cases.ts';
 import { createSemaphoreUseCases } from '../application/semaphore-use-cases.ts';
+import { ShortStart } from '../application/short-start.ts';
 import { StartInTransaction } from '../application/start-in-transaction.ts';
 import { StartWorkflow } from '../application/start-workflow.ts';
 import { StoreClock } from '../application/store-clock.ts';
@@ -268,6 +269,20 @@ const startWorkflow = (c: DependencyContainer): StartWorkflow =>
     hash: sha256,
     schemas: c.resolve(TOKENS.schemas),
     clock: c.resolve(TOKENS.storeClock),
+    short: new ShortStart({
+      engine: c.resolve(TOKENS.engine),
+      definitions: c.resolve(TOKENS.definitions),
+      evaluateScript: c.resolve(TOKENS.evaluateScript),
+      callbackToken: c.resolve(TOKENS.callbacks).token,
+      retryBudgets: c.resolve(TOKENS.retryBudgets),
+      schemas: c.resolve(TOKENS.schemas),
+      cache: c.resolve(TOKENS.foldCache),
+      polls: c.resolve(TOKENS.parkedPolls),
+      clock: c.resolve(TOKENS.storeClock),
+      ids: c.resolve(TOKENS.ids),
+      wake: c.resolve(TOKENS.wake),
+      delayed: c.resolve(TOKENS.delayed),
+    }),
   });
 
 const advanceRuns = (c: DependencyContainer): AdvanceRuns =>

@@ -21,7 +21,13 @@ export type WorkflowDefinitionRow = Readonly<{
   definition: WorkflowDefinition;
 }>;
 
-export type TaskDefinitionRow = Readonly<{ createdAt: Instant; updatedAt: Instant; definition: TaskDefinition }>;
+export type TaskDefinitionRow = Readonly<{
+  createdAt: Instant;
+  updatedAt: Instant;
+  definition: TaskDefinition;
+  /** Another one for other content; of no meaning outside of this store. */
+  contentHash: string;
+}>;
 
 /** A registered JSON Schema. `data` is the schema itself. */
 export type SchemaRow = Readonly<{ name: string; version: number; data: JsonValue; createdAt: Instant }>;

@@ -8,6 +8,7 @@ import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../dom
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { DefinitionStore } from './definition-store.ts';
 import type { RetryCount } from './limits.ts';
+import type { RunStart } from './run-start.ts';
 import type { ScheduleTx } from './schedule-store.ts';
 
 /** The locked row of one run: what a pass needs before it reads the log. */
@@ -467,6 +468,11 @@ export interface EngineStore extends Omit<DecisionReads, 'findTasks'> {
    * that finds the outcome dealt with is free (promise 3); an outcome that waits on another attempt keeps its own.
    */
   stepRuns(steps: readonly RunStep[]): Promise<SteppedRuns>;
+  /**
+   * Puts runs on record with their first steps, in a single statement that is a transaction by itself. A start is left
+   * alone when its key is taken, its definitions are not what was pinned, or a quota limits the starts of its namespace.
+   */
+  startRuns(starts: readonly RunStart[]): Promise<SteppedRuns>;
   now(): Promise<Instant>;
   /** The same, and in which of the namespaces a quota limits starts: one statement for all starts of a batch. */
   startContext(namespaces: readonly Namespace[]): Promise<Readonly<{ now: Instant; limited: ReadonlySet<Namespace> }>>;

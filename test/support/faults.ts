@@ -11,8 +11,9 @@ export const withTx = (engine: EngineStore, replace: (tx: EngineTx) => Partial<E
 /** What is a transaction by itself, run through one whose methods a test has replaced; so nothing takes the short road. */
 const inTransactions = (
   transaction: EngineStore['transaction'],
-): Pick<EngineStore, 'leaseTasks' | 'settleTasks' | 'stepRuns'> => ({
+): Pick<EngineStore, 'leaseTasks' | 'settleTasks' | 'stepRuns' | 'startRuns'> => ({
   stepRuns: async () => ({ stepped: new Set(), leased: [] }),
+  startRuns: async () => ({ stepped: new Set(), leased: [] }),
   leaseTasks: (request) => transaction((tx) => tx.leaseTasks(request)),
   settleTasks: (namespace, reports) => transaction((tx) => tx.settleTasks(namespace, reports)),
 });

@@ -120,7 +120,8 @@ const taskMethods = (
       const before = tasks.get(key);
       if (isDeepStrictEqual(before?.definition, definition)) return 'unchanged';
       const now = state.now();
-      tasks.set(key, { createdAt: before?.createdAt ?? now, updatedAt: now, definition });
+      const contentHash = JSON.stringify(definition);
+      tasks.set(key, { createdAt: before?.createdAt ?? now, updatedAt: now, definition, contentHash });
       return before === undefined ? 'created' : 'replaced';
     },
     findTasks: async (namespace, names) => found(names, (name) => tasks.get(inNamespace(namespace, name))),

@@ -25,6 +25,7 @@ import { readyQueues } from './ready-queues.ts';
 import { reportWrites } from './reports.ts';
 import { retryCounts, retryCountWrites } from './retry-counts.ts';
 import { inNamespace, type StoredExecution } from './rows.ts';
+import { startRuns } from './run-starts.ts';
 import { stepRuns } from './run-steps.ts';
 import { scheduleWrites } from './schedules.ts';
 import type { Serializer } from './serializer.ts';
@@ -143,6 +144,8 @@ export const createEngineStore = (
       serializer.transaction(() => runTransaction(state, tx, (open) => open.settleTasks(namespace, reports))),
     stepRuns: (steps) =>
       serializer.transaction(() => runTransaction(state, tx, (open) => stepRuns(state, open, steps))),
+    startRuns: (starts) =>
+      serializer.transaction(() => runTransaction(state, tx, (open) => startRuns(state, open, starts))),
     findTaskOutput: (namespace, wanted, now) => serializer.transaction(() => tx.findTaskOutput(namespace, wanted, now)),
     polledQueues: (namespace, queues, withinMs) =>
       serializer.transaction(() => tx.polledQueues(namespace, queues, withinMs)),

@@ -53,7 +53,8 @@ const leaseOnTheWay = (state: MemoryState, { task, lease }: OpenedTask): readonl
   return [leaseTask(state, row, { ...request, ...optional('leaseMs', leaseMs) }, leaseToken)];
 };
 
-const write = async (state: MemoryState, tx: EngineTx, step: RunStep): Promise<readonly LeasedTask[]> => {
+/** Writes what the step owes, and leases of what it opens what a poll waits for. */
+export const writeStep = async (state: MemoryState, tx: EngineTx, step: RunStep): Promise<readonly LeasedTask[]> => {
   const owed = owedOf(step);
   await tx.appendEvents(step.events.map(owed));
   if (step.projection !== undefined) await tx.projectExecutions([owed(step.projection)]);
@@ -74,6 +75,6 @@ export const stepRuns = async (state: MemoryState, tx: EngineTx, steps: readonly
   const good = steps.filter((step) => holds(state, step));
   if (!good.every((step) => isUpToDate(state, step))) return NOTHING;
   const leased: LeasedTask[] = [];
-  for (const step of good) leased.push(...(await write(state, tx, step)));
+  for (const step of good) leased.push(...(await writeStep(state, tx, step)));
   return { stepped: new Set(good.map(({ executionId }) => executionId)), leased, now: state.now() };
 };

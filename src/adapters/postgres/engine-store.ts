@@ -34,6 +34,7 @@ import { appendTaskLogs, findOpenLease, putOffTask } from './put-off.ts';
 import { readyQueues } from './ready-queues.ts';
 import { settleTasks, settleTasksAlone } from './reports.ts';
 import { addRetryCounts, forgetPastLimits, retryCounts } from './retry-counts.ts';
+import { startRuns } from './run-starts.ts';
 import { stepRuns } from './run-steps.ts';
 import { scheduleWrites } from './schedules.ts';
 import { count, executionId, instant, namespaceName, prepared, sql, text, word } from './statement.ts';
@@ -213,6 +214,7 @@ export const createEngineStore = (database: Database, turns: QueueTurns = new Qu
   leaseTasks: (request) => leaseTasksAlone(database, request),
   settleTasks: (namespace, reports) => settleTasksAlone(database, namespace, reports),
   stepRuns: (steps) => stepRuns(database, turns, steps),
+  startRuns: (starts) => startRuns(database, turns, starts),
   findTaskOutput: (namespace, wanted, at) => findTaskOutput(database, namespace, wanted, at),
   polledQueues: (namespace, queues, withinMs) => polledQueues(database, namespace, queues, withinMs),
   findEnvironment: (namespace, names) => findEnvironment(database, namespace, names),

@@ -97,21 +97,24 @@ export const lookUpRun = async (
   return head === undefined ? { now, isLimited } : { now, head, isLimited };
 };
 
+/** A new run as its row. */
+export const newExecutionRow = (execution: NewExecution) => ({
+  workflow_id: execution.executionId,
+  namespace: execution.namespace,
+  name: execution.name,
+  version: execution.version,
+  definition_hash: execution.definitionHash,
+  priority: execution.priority,
+  correlation_id: execution.correlationId,
+  idempotency_key: execution.idempotencyKey,
+  parent_id: execution.parentExecutionId,
+  input: execution.input,
+  started_at: timestamp(execution.startedAt),
+});
+
 export const createExecutions = async (session: Session, executions: readonly NewExecution[]): Promise<void> => {
   if (executions.length === 0) return;
-  const rows = executions.map((execution) => ({
-    workflow_id: execution.executionId,
-    namespace: execution.namespace,
-    name: execution.name,
-    version: execution.version,
-    definition_hash: execution.definitionHash,
-    priority: execution.priority,
-    correlation_id: execution.correlationId,
-    idempotency_key: execution.idempotencyKey,
-    parent_id: execution.parentExecutionId,
-    input: execution.input,
-    started_at: timestamp(execution.startedAt),
-  }));
+  const rows = executions.map(newExecutionRow);
   const texts = await offloadedRows(session, rows, 'input');
   await session.run(create`
     insert into workflow_executions (

@@ -6,7 +6,14 @@ import type { DefinitionStore, PutDefinitionOutcome, TaskDefinitionRow } from '.
 import type { Database, Session } from './database.ts';
 import { instant, jsonOf, prepared, preparedCommand, sql, text } from './statement.ts';
 
-const row = z.object({ createdAt: instant, updatedAt: instant, definition: jsonOf<TaskDefinition>() });
+const row = z.object({
+  createdAt: instant,
+  updatedAt: instant,
+  definition: jsonOf<TaskDefinition>(),
+  contentHash: text,
+});
+/** As `row` has it; a start asks whether it is still the same. */
+export const contentHash = sql.fragment`md5(content::text)`;
 const insert = preparedCommand('task_definitions_insert');
 const lockRow = prepared('task_definitions_lock', z.object({ definition: jsonOf<TaskDefinition>() }));
 const replace = preparedCommand('task_definitions_replace');
@@ -51,7 +58,8 @@ export const findTasks = async (
 ): Promise<ReadonlyMap<string, TaskDefinitionRow>> => {
   if (names.length === 0) return new Map();
   const rows = await session.rows(find`
-    select name, created_at, updated_at, content as definition from task_definitions
+    select name, created_at, updated_at, content as definition, ${contentHash} as content_hash
+    from task_definitions
     where namespace = ${namespace} and name = any(${sql.array(names, 'text')})`);
   return new Map(rows.map(({ name, ...found }) => [name, found]));
 };
@@ -64,7 +72,7 @@ export const taskDefinitionMethods = (
   findTasks: (namespace, names) => findTasks(database, namespace, names),
   listTasks: (namespace, { limit, after }) =>
     database.rows(list`
-      select created_at, updated_at, content as definition from task_definitions
+      select created_at, updated_at, content as definition, ${contentHash} as content_hash from task_definitions
       where namespace = ${namespace} and name > ${after ?? ''}
       order by name
       limit ${limit}::bigint`),

@@ -2,7 +2,8 @@ import type { TaskDefinition } from '../../domain/definition/task-definition.ts'
 import type { WorkflowDefinition } from '../../domain/definition/workflow-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { ContentHasher } from '../../ports/content-hasher.ts';
-import type { DefinitionBundle, DefinitionStore } from '../../ports/definition-store.ts';
+import type { DefinitionBundle, DefinitionStore, TaskDefinitionRow } from '../../ports/definition-store.ts';
+import type { PinnedDefinition } from '../../ports/run-start.ts';
 import { bundleHash } from './content.ts';
 import { LruMap } from './lru-map.ts';
 import { taskNamesOf } from './task-names.ts';
@@ -14,6 +15,8 @@ const ENTRIES_MAX = 1_000;
 export type ResolvedBundle = Readonly<{
   hash: string;
   bundle: DefinitionBundle;
+  /** What it was made of. */
+  pinned: Pick<PinnedDefinition, 'found' | 'tasks'>;
   /** Told when the transaction that put the bundle has committed: from then on it need not be put again. */
   remember: () => void;
 }>;
@@ -30,6 +33,11 @@ export type ResolveBundle = (
 /** Where a definition is looked up and its bundle is put. */
 export type BundleStore = Pick<DefinitionStore, 'findWorkflow' | 'findTasks' | 'putBundle'>;
 
+type FoundTasks = ReadonlyMap<string, TaskDefinitionRow>;
+
+const definitionsOf = (rows: FoundTasks): Readonly<Record<string, TaskDefinition>> =>
+  Object.fromEntries([...rows].map(([name, row]) => [name, row.definition]));
+
 /** The task definitions of these names that exist, by name. */
 export const findTaskDefinitions = async (
   definitions: Pick<DefinitionStore, 'findTasks'>,
@@ -37,8 +45,7 @@ export const findTaskDefinitions = async (
   names: readonly string[],
 ): Promise<Readonly<Record<string, TaskDefinition>>> => {
   if (names.length === 0) return {};
-  const rows = await definitions.findTasks(namespace, names);
-  return Object.fromEntries([...rows].map(([name, row]) => [name, row.definition]));
+  return definitionsOf(await definitions.findTasks(namespace, names));
 };
 
 /** Freezes a definition with the task definitions that it names now. */
@@ -48,9 +55,18 @@ export const bundleOf = async (
   namespace: Namespace,
   definition: Readonly<{ workflow: WorkflowDefinition; hash: string; names: readonly string[] }>,
 ): Promise<Omit<ResolvedBundle, 'remember'>> => {
-  const taskDefinitions = await findTaskDefinitions(source, namespace, definition.names);
-  const bundle = { workflow: definition.workflow, taskDefinitions };
-  return { hash: bundleHash(hash, definition.hash, taskDefinitions), bundle };
+  const { names, workflow } = definition;
+  const rows: FoundTasks = names.length === 0 ? new Map() : await source.findTasks(namespace, names);
+  const taskDefinitions = definitionsOf(rows);
+  const tasks = names.map((name) => {
+    const contentHash = rows.get(name)?.contentHash;
+    return contentHash === undefined ? { name } : { name, contentHash };
+  });
+  return {
+    hash: bundleHash(hash, definition.hash, taskDefinitions),
+    bundle: { workflow, taskDefinitions },
+    pinned: { found: { version: workflow.version, hash: definition.hash }, tasks },
+  };
 };
 
 /**

@@ -3,15 +3,21 @@ import { z } from 'zod';
 import { type Database, openDatabase } from '../../../src/adapters/postgres/database.ts';
 import { createEngineStore } from '../../../src/adapters/postgres/engine-store.ts';
 import { composed, count, text } from '../../../src/adapters/postgres/statement.ts';
+import { workflowDefinitionMethods } from '../../../src/adapters/postgres/workflow-definitions.ts';
+import { addMs } from '../../../src/domain/kernel/brand.ts';
 import type { EngineStore } from '../../../src/ports/engine-store.ts';
+import { workflowDefinition } from '../../contract/definitions.ts';
 import {
+  ALPHA,
   closeOf,
   givenLeasedTask,
   givenScheduledEvent,
+  newExecution,
   newTask,
   owed,
   pausedEvent,
   reportOf,
+  timerOf,
 } from '../../contract/given.ts';
 import type { OpenHarness } from '../../contract/harness.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
@@ -28,6 +34,8 @@ const HOT = [
   'executions_lock',
   'outcomes_read',
   'reports_settle',
+  'runs_start',
+  'runs_start_timed',
   'runs_step',
   'runs_step_timed',
   'tasks_close',
@@ -85,12 +93,41 @@ const shortRoad = async (engine: EngineStore, timed: boolean): Promise<void> => 
   expect(stepped.size).toBe(1);
 };
 
+const shortStart = async (engine: EngineStore, timed: boolean): Promise<void> => {
+  const now = await engine.now();
+  const execution = newExecution(now);
+  const { executionId, namespace, name } = execution;
+  const slot = { ref: '', iteration: 0, attempt: 0 };
+  const { stepped } = await engine.startRuns([
+    {
+      execution,
+      pinned: { namespace, name, found: { version: 1, hash: 'hash-1' }, tasks: [{ name: 'charge' }] },
+      step: {
+        executionId,
+        namespace,
+        reports: [],
+        events: [pausedEvent(1, now)],
+        closed: [],
+        opened: [{ task: newTask(executionId, now, 2, { queue: 'begun' }) }],
+        armed: timed ? [timerOf(slot, 'EXECUTION', addMs(now, 60_000))] : [],
+        disarmed: [],
+        endsWork: false,
+        messages: [],
+      },
+    },
+  ]);
+  expect(stepped.size).toBe(1);
+};
+
 it('the plans of the statements of every step are kept, however much they are asked for at a time', async () => {
   const engine = createEngineStore(database);
+  await workflowDefinitionMethods(database).putWorkflow(ALPHA, workflowDefinition('checkout', 1), 'hash-1', false);
   for (let turn = 0; turn < TURNS; turn += 1) {
     await longRoad(engine);
     await shortRoad(engine, false);
     await shortRoad(engine, true);
+    await shortStart(engine, false);
+    await shortStart(engine, true);
   }
   const plans = await database.rows(composed(z.object({ name: text, custom: count, generic: count }))`
     select name, custom_plans as custom, generic_plans as generic from pg_prepared_statements order by name`);

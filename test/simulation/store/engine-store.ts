@@ -25,6 +25,7 @@ import { eventMethods, executionMethods } from './statements/log-and-runs.ts';
 import { headsOf, isHead, outboxMethods } from './statements/outbox.ts';
 import { openLease, putOffMethods } from './statements/put-off.ts';
 import { reportMethods, settleReports, wakeLater } from './statements/reports.ts';
+import { startRuns } from './statements/run-starts.ts';
 import { stepRuns } from './statements/run-steps.ts';
 import { taskMethods } from './statements/tasks.ts';
 import { waitingMethods } from './statements/waiting.ts';
@@ -291,6 +292,15 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
       if (steps.length === 0) return NOTHING;
       try {
         return await stepRuns(sessionAlone(options), steps);
+      } catch (error) {
+        if (isContention(error) || isDefect(error)) return NOTHING;
+        throw translate(error);
+      }
+    },
+    startRuns: async (starts) => {
+      if (starts.length === 0) return NOTHING;
+      try {
+        return await startRuns(sessionAlone(options), starts);
       } catch (error) {
         if (isContention(error) || isDefect(error)) return NOTHING;
         throw translate(error);

@@ -25,7 +25,7 @@ export type Overrides = { readonly [K in keyof UseCases]?: Partial<UseCases[K]> 
 
 const NOT_FOUND = err({ code: 'NOT_FOUND', message: 'There is no such resource.' } as const);
 const WORKFLOW_ROW = { name: 'order', version: 3, hash: 'abc', createdAt: NOON, updatedAt: NOON, definition: WORKFLOW };
-const TASK_ROW = { createdAt: NOON, updatedAt: NOON, definition: TASK_DEFINITION };
+const TASK_ROW = { createdAt: NOON, updatedAt: NOON, definition: TASK_DEFINITION, contentHash: 'abc' };
 const SCHEMA_ROW = { name: 'order', version: 1, data: { type: 'object' }, createdAt: NOON };
 const DEPTH = { queue: 'bill', ready: 1, leased: 2, delayed: 3, oldestReadyAgeMs: 4 };
 

@@ -82,7 +82,12 @@ const open = async (
   return row.leaseToken === undefined ? [] : [leasedTask(row, row.workerId ?? '')];
 };
 
-const close = async (session: Tx, statement: Statement, { step, held }: Good): Promise<void> => {
+const close = async (
+  session: Tx,
+  statement: Statement,
+  step: RunStep,
+  held: readonly Cell<QueueRow>[],
+): Promise<void> => {
   for (const cell of held) statement.write(cell, undefined);
   const reports = new Map(step.reports.map((report) => [report.taskId, report]));
   for (const { type: _type, ...closed } of step.closed) {
@@ -140,15 +145,19 @@ const sendMessages = async (session: Tx, statement: Statement, step: RunStep): P
   }
 };
 
-const writeStep = async (session: Tx, statement: Statement, good: Good): Promise<readonly LeasedTask[]> => {
-  const { step } = good;
+/** What a step writes beside the row of its run. */
+export const writeStepOf = async (
+  session: Tx,
+  statement: Statement,
+  step: RunStep,
+  held: readonly Cell<QueueRow>[],
+): Promise<readonly LeasedTask[]> => {
   const { executionId, namespace } = step;
   const leased: LeasedTask[] = [];
   for (const { seq, event } of step.events) {
     await statement.mustInsert(session.database.tables.events, { executionId, namespace, seq, event });
   }
-  project(statement, good);
-  await close(session, statement, good);
+  await close(session, statement, step, held);
   for (const opened of step.opened) leased.push(...(await open(session, statement, step, opened)));
   await writeTimers(session, statement, step);
   await sendMessages(session, statement, step);
@@ -164,7 +173,10 @@ export const stepRuns = (session: Tx, steps: readonly RunStep[]): Promise<Steppe
       if (locked !== undefined) good.push(locked);
     }
     const leased: LeasedTask[] = [];
-    for (const each of good) leased.push(...(await writeStep(session, statement, each)));
+    for (const each of good) {
+      project(statement, each);
+      leased.push(...(await writeStepOf(session, statement, each.step, each.held)));
+    }
     const stepped = new Set<ExecutionId>(good.map(({ step }) => step.executionId));
     return { stepped, leased, now: Math.floor(statement.now()) as Instant };
   });
