@@ -1,4 +1,4 @@
-import type { RetryLogic, TaskDefinition, TaskPolicy } from './task-definition.ts';
+import type { TaskDefinition, TaskPolicy } from './task-definition.ts';
 import { executedTypeOf, familyOf, isWaitingType } from './task-types.ts';
 import type { Dialect, RetryOverrides, TaskNodeDefinition } from './workflow-definition.ts';
 
@@ -57,22 +57,21 @@ export const defaultWaitingPolicy = (door: Dialect): TaskPolicy => ({
 });
 
 /**
- * The back-off factor of a logic that was named without one. Conductor's exponential back-off doubles whatever its task
- * definition says, so that definitions written for it wait as long here.
+ * The factor of an exponential back-off that was named without one. Conductor's doubles whatever its task definition says,
+ * so that definitions written for it wait as long here.
  */
-export const defaultScaleFactor = (logic: RetryLogic, door: Dialect): number =>
-  door === 'v1' || logic === 'EXPONENTIAL_BACKOFF' ? 2 : 1;
+const EXPONENTIAL_FACTOR = 2;
 
 const msOf = (seconds: number | undefined, otherwiseMs: number): number =>
   seconds === undefined ? otherwiseMs : seconds * MS_PER_SECOND;
 
 const scaleFactorOf = (base: TaskPolicy, overrides: RetryOverrides, door: Dialect): number => {
   const logic = overrides.retryLogic ?? base.retryLogic;
-  if (door === 'conductor' && logic === 'EXPONENTIAL_BACKOFF') return defaultScaleFactor(logic, door);
+  if (door === 'conductor' && logic === 'EXPONENTIAL_BACKOFF') return EXPONENTIAL_FACTOR;
   if (overrides.backoffScaleFactor !== undefined) return overrides.backoffScaleFactor;
   // A factor of 1 beside another logic says nothing about this one: by it an exponential back-off would never grow.
   const isTold = logic === base.retryLogic || logic !== 'EXPONENTIAL_BACKOFF' || base.backoffScaleFactor > 1;
-  return isTold ? base.backoffScaleFactor : defaultScaleFactor(logic, door);
+  return isTold ? base.backoffScaleFactor : EXPONENTIAL_FACTOR;
 };
 
 /** Lays what is given over a base; every value of the answer is explicit. Seconds become milliseconds here, once. */

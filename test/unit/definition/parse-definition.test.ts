@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NAME_CHARS_MAX, PROBLEMS_MAX } from '../../../src/domain/definition/limits.ts';
 import { parseWorkflowDefinition } from '../../../src/domain/definition/parse-definition.ts';
 import { parseTaskNode } from '../../../src/domain/definition/parse-task-node.ts';
 import type { JsonObject, JsonValue } from '../../../src/domain/kernel/json.ts';
@@ -259,5 +260,53 @@ describe('a step that only data names', () => {
       ok: false,
       error: [{ code: 'INVALID_NAME', path: 'branches[3].taskReferenceName' }],
     });
+  });
+});
+
+describe('the type of a task', () => {
+  it.each(['', '  ', 'T'.repeat(NAME_CHARS_MAX + 1)])('%j is none at either door', (type) => {
+    const document = workflow([node(type, 'a')]);
+    expect(problemsOf(document, 'conductor')).toEqual(['UNKNOWN_TASK_TYPE tasks[0].type']);
+    expect(problemsOf(document, 'v1')).toContain('UNKNOWN_TASK_TYPE tasks[0].type');
+  });
+
+  it('that nobody knows is kept at the door of Conductor, and named with those that are known on /v1', () => {
+    const type = 'T'.repeat(NAME_CHARS_MAX);
+    expect(parsed(workflow([node(type, 'a')]), 'conductor').tasks[0]?.type).toBe(type);
+    const refused = parseWorkflowDefinition(workflow([node(type, 'a')]), 'v1');
+    expect(refused).toMatchObject({
+      error: [{ message: expect.stringMatching(/not known; known types are .*SIMPLE, /) }],
+    });
+  });
+});
+
+describe('a field of nodes that the type has no place for', () => {
+  it.each([
+    [{ decisionCases: {} }, []],
+    [{ forkTasks: [] }, []],
+    [{ loopOver: [simple('b')] }, ['VALIDATION_FAILED tasks[0].loopOver']],
+    [{ decisionCases: { x: [] } }, ['VALIDATION_FAILED tasks[0].decisionCases']],
+    [{ defaultCase: 'x' }, ['VALIDATION_FAILED tasks[0].defaultCase']],
+  ])('may be there when it holds nothing: %j', (fields, problems) => {
+    expect(problemsOf(workflow([simple('a', fields)]))).toEqual(problems);
+  });
+});
+
+describe('the problems of one document', () => {
+  it('are no more than help, at both steps of registration', () => {
+    const many = Array.from({ length: PROBLEMS_MAX + 1 }, (_, index) => index);
+    const wrong = workflow(many.map((index) => simple(`a${index}`, { retries: 1 })));
+    expect(problemsOf(wrong)).toHaveLength(PROBLEMS_MAX);
+    const dangling = workflow(many.map((index) => simple(`a${index}`, { inputParameters: { x: '${none.output}' } })));
+    expect(problemsOf(dangling)).toHaveLength(PROBLEMS_MAX);
+  });
+});
+
+describe('a failure workflow', () => {
+  it('may be called at the door of Conductor as a workflow may be there', () => {
+    expect(problemsOf(workflow([simple('a')], { failureWorkflow: 'on failure' }), 'conductor')).toEqual([]);
+    expect(problemsOf(workflow([simple('a')], { failureWorkflow: 'on failure' }))).toEqual([
+      'INVALID_NAME failureWorkflow',
+    ]);
   });
 });

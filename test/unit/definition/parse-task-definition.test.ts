@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseWorkflowDefinition } from '../../../src/domain/definition/parse-definition.ts';
 import { parseTaskDefinition } from '../../../src/domain/definition/parse-task-definition.ts';
 import type { Dialect } from '../../../src/domain/definition/workflow-definition.ts';
 import type { JsonValue } from '../../../src/domain/kernel/json.ts';
@@ -173,5 +174,38 @@ describe('a task definition', () => {
 
   it('may be shorter than the default heartbeat of /v1', () => {
     expect(problemsOf({ name: 'a', startToCloseTimeout: 5 }, 'v1')).toEqual([]);
+  });
+});
+
+describe('timeouts of a task definition that contradict each other', () => {
+  const wrong = { timeoutSeconds: 60, totalTimeoutSeconds: 30, responseTimeoutSeconds: 10 };
+
+  it.each(['v1', 'conductor'] as const)('are refused when it is registered at the door %s', (door) => {
+    const refused = parseTaskDefinition({ name: 'a', ...wrong }, door);
+    expect(refused).toMatchObject({
+      ok: false,
+      error: [{ path: 'timeoutSeconds', message: '"timeoutSeconds" must not be longer than "totalTimeoutSeconds"' }],
+    });
+  });
+
+  it('are refused inside of a node on /v1 only: Conductor does not compare them there', () => {
+    const inside = (door: 'v1' | 'conductor') =>
+      parseWorkflowDefinition(
+        { name: 'w', tasks: [{ name: 'a', taskReferenceName: 'a', type: 'SIMPLE', taskDefinition: wrong }] },
+        door,
+      );
+    expect(inside('v1')).toMatchObject({ error: [{ path: 'tasks[0].taskDefinition.timeoutSeconds' }] });
+    expect(inside('conductor').ok).toBe(true);
+  });
+});
+
+describe('a task definition without a name', () => {
+  it('is refused by itself, and is called like its node inside of one', () => {
+    expect(parseTaskDefinition({}, 'v1')).toMatchObject({ error: [{ path: 'name', message: 'a name is required' }] });
+    const inside = parseWorkflowDefinition(
+      { name: 'w', tasks: [{ name: 'a', taskReferenceName: 'r', type: 'SIMPLE', taskDefinition: { retryCount: 1 } }] },
+      'v1',
+    );
+    expect(inside).toMatchObject({ ok: true, value: { tasks: [{ taskDefinition: { name: 'a' } }] } });
   });
 });

@@ -220,4 +220,29 @@ describe('an onStateChange', () => {
       [1, undefined, undefined],
     );
   });
+
+  it('may name a sink by its scheme, or one of the internal one by its name', () => {
+    const compiled = compileListeners({
+      onSuccess: [{ type: 'kafka:t' }, { type: 'seen', payload: { a: 1 } }, { type: ' ' }],
+    });
+    expect(compiled?.onSuccess?.map(({ sink }) => sink)).toEqual(['kafka:t', 'internal:seen']);
+    expect(compiled?.onSuccess?.[1]?.payload).toMatchObject({ kind: 'constant', value: { a: 1 } });
+  });
+
+  it('that is stored and does not parse is told as it is written', () => {
+    const payload = { a: '${', b: 1 };
+    const compiled = compileListeners({ onFailed: { type: 'seen', payload } });
+    expect(compiled?.onFailed).toEqual([{ sink: 'internal:seen', payload: { kind: 'constant', value: payload } }]);
+  });
+
+  it('is told once for each name of a change, in the order in which they are written', () => {
+    const compiled = compileListeners({
+      'onSuccess,onFailed': { type: 'a' },
+      onSuccess: [{ type: 'b' }],
+      onStart: [7],
+    });
+    expect(compiled?.onSuccess?.map(({ sink }) => sink)).toEqual(['internal:a', 'internal:b']);
+    expect(compiled?.onFailed?.map(({ sink }) => sink)).toEqual(['internal:a']);
+    expect(compiled).not.toHaveProperty('onStart');
+  });
 });

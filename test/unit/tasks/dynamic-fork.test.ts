@@ -219,3 +219,17 @@ describe('FORK_JOIN_DYNAMIC', () => {
     expect([permissive.complete('b').status, permissive.seen('j').status]).toEqual(['FAILED', 'FAILED']);
   });
 });
+
+describe('the input of a branch that data brought in', () => {
+  it.each([
+    ['all of it constant', { a: 1, b: 1 }, { a: 1, b: 2, c: '${workflow.input.x}' }],
+    ['some of it read from the run', { a: '${workflow.input.x}', b: 1 }, { a: 7, b: 2, c: '${workflow.input.x}' }],
+  ])('is what its task says, %s, and over it what was given for it, which is data', (_, inputParameters, input) => {
+    const task = { name: 'p', taskReferenceName: 'p', type: 'SIMPLE', inputParameters };
+    const run = new Run(
+      { tasks: [dynamicFork('d', [task], '${workflow.input.inputs}'), join('j')] },
+      { input: { x: 7, inputs: { p: { b: 2, c: '${workflow.input.x}' } } } },
+    );
+    expect(run.task('p').input).toEqual(input);
+  });
+});
