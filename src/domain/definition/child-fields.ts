@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts
 import { err, ok, type Result } from '../kernel/result.ts';
 
 const PRIORITY_MAX = 99;
-const KEY_CHARS_MAX = 255;
+export const KEY_CHARS_MAX = 255;
 const STRATEGIES = ['RETURN_EXISTING', 'FAIL', 'FAIL_ON_RUNNING'] as const;
 
 export type IdempotencyStrategy = (typeof STRATEGIES)[number];

@@ -18,7 +18,7 @@ describe('a schema field', () => {
       { name: 'order', data: { type: 'object' } },
       { name: 'order', type: 'JSON', data: { type: 'object' } },
     ],
-  ])('%j names a registered schema', (field, named) => expect(namedSchemaOf(field)).toEqual(named));
+  ])('%j names a registered schema', (field, named) => expect(namedSchemaOf(field)).toStrictEqual(named));
 
   it.each<[JsonValue]>([
     [{ type: 'object' }],
@@ -46,9 +46,9 @@ describe('the schemas that are enforced', () => {
 
   it('are those that are there', () => {
     const enforced = (schemas: object) => enforcedSchemasOf({ enforceSchema: true, ...schemas });
-    expect(enforced({ inputSchema, outputSchema })).toEqual({ input: inputSchema, output: outputSchema });
-    expect(enforced({ inputSchema })).toEqual({ input: inputSchema });
-    expect(enforced({ outputSchema })).toEqual({ output: outputSchema });
+    expect(enforced({ inputSchema, outputSchema })).toStrictEqual({ input: inputSchema, output: outputSchema });
+    expect(enforced({ inputSchema })).toStrictEqual({ input: inputSchema });
+    expect(enforced({ outputSchema })).toStrictEqual({ output: outputSchema });
     expect([enforced({}), enforced({ inputSchema: 'unknown' })]).toEqual([undefined, undefined]);
   });
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { KEY_CHARS_MAX, readChildFields } from '../../../src/domain/definition/child-fields.ts';
+import type { ExecutionId, TaskId } from '../../../src/domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../../../src/domain/kernel/json.ts';
-import type { Step } from '../../support/builders.ts';
-import { Run } from '../../support/drive.ts';
+import { fork, join, type Step, simple } from '../../support/builders.ts';
+import { Run, START } from '../../support/drive.ts';
 
 const sub = (subWorkflowParam: JsonValue, fields: JsonObject = {}): Step => ({
   name: 'child',
@@ -80,6 +82,106 @@ describe('SUB_WORKFLOW', () => {
     const definition = { name: 'inner', version: 1, tasks: [{ name: 'n', taskReferenceName: 'n', type: 'NOOP' }] };
     const run = given(sub({ workflowDefinition: definition }));
     expect(startOf(run)).toMatchObject({ name: 'child', version: null, definition: { name: 'inner' } });
+  });
+});
+
+describe('the fields of a child', () => {
+  it.each<[JsonObject, string]>([
+    [{ correlationId: [1] }, `correlationId must be a text of at most ${KEY_CHARS_MAX} characters; it is [1]`],
+    [{ idempotencyKey: 'k'.repeat(KEY_CHARS_MAX + 1) }, 'idempotencyKey must be a text of at most'],
+    [{ version: 2 ** 31 }, 'version must be a whole number from 0; it is 2147483648'],
+    [{ version: 1.5 }, 'version must be a whole number from 0; it is 1.5'],
+    [{ version: '1.5' }, 'version must be a whole number from 0; it is "1.5"'],
+    [{ priority: -1 }, 'priority must be a whole number from 0 to 99; it is -1'],
+    [{ taskToDomain: ['d'] }, 'taskToDomain must be an object of texts; it is ["d"]'],
+    [{ idempotencyStrategy: 'SOMETIMES' }, 'idempotencyStrategy must be one of '],
+  ])('%j are refused', (given, message) => {
+    const [field] = Object.keys(given);
+    expect(readChildFields(given)).toMatchObject({ ok: false, error: { field } });
+    const found = readChildFields(given);
+    expect(found.ok ? '' : found.error.message).toContain(message);
+  });
+
+  it.each<[JsonObject, JsonObject]>([
+    [
+      { name: 'x', version: ' 7 ' },
+      { name: 'x', version: 7 },
+    ],
+    [{ name: 'x', version: '0' }, { name: 'x' }],
+    [{ name: '', version: null, correlationId: '' }, {}],
+    [
+      { version: 2 ** 31 - 1, priority: 99 },
+      { version: 2 ** 31 - 1, priority: 99 },
+    ],
+    [{ priority: 0, other: 1 }, { priority: 0 }],
+    [{ correlationId: 'k'.repeat(KEY_CHARS_MAX) }, { correlationId: 'k'.repeat(KEY_CHARS_MAX) }],
+  ])('%j are read', (given, fields) => expect(readChildFields(given)).toStrictEqual({ ok: true, value: fields }));
+});
+
+describe('messages about children', () => {
+  const topics = (run: Run): readonly string[] =>
+    run.published.flatMap((command) =>
+      command.type === 'PublishMessage' ? [`${command.topic} ${command.orderingKey}`] : [],
+    );
+  const childOf = (run: Run, key: string): string =>
+    run.eventsOf('TaskScheduled').findLast(({ ref }) => ref === key)?.child?.executionId ?? '';
+
+  it('start each attempt anew, and end only the child that somebody still waits for', () => {
+    const flow = (ref: string): Step => ({ ...sub({ name: 'x' }), taskReferenceName: ref });
+    const tasks = [fork('f', [[flow('c1')], [flow('c2'), simple('a')], [simple('b')]]), join('j')];
+    const run = new Run({ tasks });
+    const [first, second] = [childOf(run, 'c1'), childOf(run, 'c2')];
+    expect(topics(run)).toEqual([`start-child ${first}`, `start-child ${second}`]);
+    run.complete('c2', { subWorkflowId: second });
+    run.now = (START + 5) as typeof run.now;
+    run.terminate('enough');
+    expect(topics(run).slice(2)).toEqual([`terminate-child ${first}`]);
+    expect(run.published.findLast(({ type }) => type === 'PublishMessage')).toMatchObject({
+      payload: {
+        executionId: first,
+        reason: `Execution ${run.state.executionId}: it ended with status TERMINATED.`,
+      },
+    });
+  });
+
+  it('wait for the delay of a retry, and name the attempt that waits', () => {
+    const run = new Run({ tasks: [sub({ name: 'x' }, { retryCount: 1, retryDelaySeconds: 5, startDelay: 2 })] });
+    const messages = () => run.published.flatMap((command) => (command.type === 'PublishMessage' ? [command] : []));
+    expect(messages()[0]).toMatchObject({
+      dedupKey: `${run.task('c').taskId}/start`,
+      visibleAt: START + 2_000,
+      payload: { parent: { taskId: run.task('c').taskId, ref: 'c', iteration: 0, attempt: 1 } },
+    });
+    run.settle('c', 'FAILED', { output: { subWorkflowId: childOf(run, 'c') } });
+    expect(messages().map(({ topic }) => topic)).toEqual(['start-child', 'start-child']);
+    expect(messages()[1]).toMatchObject({ payload: { parent: { attempt: 2 } } });
+  });
+
+  it('tell a parent how its child ended, and that somebody retried it', () => {
+    const parent = {
+      executionId: '01890000-0000-7000-8000-00000000000a' as ExecutionId,
+      taskId: 'p.3' as TaskId,
+      ref: 'c',
+      iteration: 0,
+      attempt: 1,
+    };
+    const run = new Run({ tasks: [simple('a')] }, { started: { parent } }).failForGood('a', 'no');
+    const last = () => run.published.findLast((command) => command.type === 'PublishMessage');
+    expect(last()).toMatchObject({
+      topic: 'child-ended',
+      dedupKey: `${run.state.executionId}/ended/${run.state.seq}`,
+      orderingKey: run.state.executionId,
+      payload: {
+        taskId: 'p.3',
+        status: 'FAILED',
+        output: {},
+        reason: 'Task a failed with status FAILED_WITH_TERMINAL_ERROR: no',
+      },
+    });
+    run.retry();
+    expect(last()).toMatchObject({ topic: 'child-revived', payload: { parent, by: 'operator' } });
+    run.complete('a');
+    expect(last()).toMatchObject({ topic: 'child-ended', payload: { status: 'COMPLETED', reason: null } });
   });
 });
 
