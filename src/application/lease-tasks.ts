@@ -106,8 +106,11 @@ export class LeaseTasks {
     return this.deps.polls.leave(poll);
   }
 
-  /** The client went away while its tasks were leased: they are given back at once and count no attempt. */
-  private async handOver(
+  /**
+   * Gives leased tasks to who polled, or would have. If the client went away while its tasks were leased, they are given back at
+   * once and count no attempt.
+   */
+  async handOver(
     call: LeaseCall,
     tasks: readonly LeasedTask[],
   ): Promise<Result<readonly LeasedTask[], ApplicationError>> {

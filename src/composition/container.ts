@@ -371,13 +371,7 @@ const tasks = (c: DependencyContainer): UseCases['tasks'] => {
     doors,
     index,
     wake: c.resolve(TOKENS.wake),
-    next: new TakeNext({
-      leases,
-      held,
-      polls: c.resolve(TOKENS.parkedPolls),
-      release: c.resolve(TOKENS.release),
-      wake: c.resolve(TOKENS.wake),
-    }),
+    next: new TakeNext({ leases, polls: c.resolve(TOKENS.parkedPolls), release: c.resolve(TOKENS.release) }),
     runs: new RunFactsReader({
       index,
       cache: c.resolve(TOKENS.foldCache),

@@ -2,10 +2,8 @@ import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { Result } from '../../domain/kernel/result.ts';
 import { err, ok } from '../../domain/kernel/result.ts';
 import type { LeasedTask } from '../../ports/engine-store.ts';
-import type { WakeSignal } from '../../ports/wake-signal.ts';
 import type { ApplicationError } from '../application-error.ts';
 import { Batcher } from '../batcher.ts';
-import type { HeldLeases } from '../held-leases.ts';
 import type { LeaseTasks } from '../lease-tasks.ts';
 import type { ParkedPolls } from '../parked-polls.ts';
 import type { ReleaseLeases } from '../release-leases.ts';
@@ -14,9 +12,7 @@ import type { LeaseCall } from '../use-cases.ts';
 type Deps = Readonly<{
   leases: LeaseTasks;
   polls: ParkedPolls;
-  held: HeldLeases;
   release: ReleaseLeases;
-  wake: WakeSignal;
 }>;
 
 /** Who wants the next task of a queue. */
@@ -27,9 +23,6 @@ type Taken = Result<LeasedTask | undefined, ApplicationError>;
 /** Calls that one lease answers, and how many such leases run at a time. */
 const TAKEN_TOGETHER_MAX = 100;
 const FLIGHTS_MAX = 2;
-
-/** Leases that may end before the watch over them looks again by itself. */
-const SHORT_LEASE_MS = 1_000;
 
 const NEVER = new AbortController().signal;
 
@@ -57,38 +50,26 @@ export class TakeNext {
     call: NextCall,
     work: () => Promise<Result<boolean, E>>,
   ): Promise<Result<LeasedTask | undefined, E | ApplicationError>> {
-    const poll = this.deps.polls.enter(pollOf(call));
+    const { polls, leases, release } = this.deps;
+    const poll = polls.enter(pollOf(call));
     // It did not look before it came: nobody may take its waiting for an empty queue.
     poll.wakeUp();
-    let isWanted: Result<boolean, E>;
-    let handed: readonly LeasedTask[] = [];
-    try {
-      isWanted = await work();
-    } finally {
-      handed = await this.deps.polls.leave(poll);
-      this.remember(handed);
-      if (call.signal.aborted) await this.deps.release.release(handed);
+    const isWanted = await work().catch(async (error: unknown) => {
+      await release.release(await polls.leave(poll));
+      throw error;
+    });
+    const handed = await polls.leave(poll);
+    // What was leased on the way is the worker's, unless its call fails: then somebody else has to get it.
+    if (!isWanted.ok) {
+      await release.release(handed);
+      return isWanted;
     }
-    const [first] = handed;
-    if (first !== undefined && !call.signal.aborted) return this.handOver(first, isWanted);
-    if (!isWanted.ok) return isWanted;
-    const { namespace, queue } = call;
+    const taken = handed.length === 0 ? ok([]) : await leases.handOver(pollOf(call), handed);
+    if (!taken.ok || taken.value.length > 0) return taken.ok ? ok(taken.value[0]) : taken;
+    const { namespace, queue, signal } = call;
     // Somebody looked, found nothing and waits: what comes is for whoever has waited longest.
-    const isEmpty = this.deps.polls.haveSeenEmpty(namespace, [queue]);
-    return isWanted.value && !isEmpty && !call.signal.aborted ? this.take(call) : ok(undefined);
-  }
-
-  /** What was leased on the way is the worker's, unless its call fails: then somebody else has to get it. */
-  private async handOver<E>(task: LeasedTask, isWanted: Result<boolean, E>): Promise<Result<LeasedTask, E>> {
-    if (isWanted.ok) return ok(task);
-    await this.deps.release.release([task]);
-    return isWanted;
-  }
-
-  private remember(handed: readonly LeasedTask[]): void {
-    this.deps.held.remember(handed);
-    // The watch over expired leases sleeps until the next it knows of: a short one has to tell it.
-    if (handed.some(({ heartbeatMs }) => heartbeatMs <= SHORT_LEASE_MS)) this.deps.wake.publish(['timers']);
+    const isEmpty = polls.haveSeenEmpty(namespace, [queue]);
+    return isWanted.value && !isEmpty && !signal.aborted ? this.take(call) : ok(undefined);
   }
 
   private async take(call: NextCall): Promise<Taken> {
