@@ -386,6 +386,17 @@ export interface UseCases {
     namesWith(namespace: Namespace, kind: TaggedKind, tag: Tag): Promise<readonly string[]>;
     list(namespace: Namespace): Promise<readonly TaggedWith[]>;
   };
+  /** Payloads that are uploaded before they are named. A token is all that an upload or a read of one needs. */
+  readonly payloads: {
+    location(
+      namespace: Namespace,
+      wanted: Readonly<{ operation: 'READ' | 'WRITE'; kind: string; path?: string }>,
+    ): Outcome<Readonly<{ path: string; token: string }>>;
+    upload(token: string, content: JsonObject): Outcome<null>;
+    download(token: string): Outcome<JsonObject>;
+    /** For a request that names it. */
+    load(namespace: Namespace, path: string): Outcome<JsonObject>;
+  };
   readonly doors: {
     /** Ends a waiting task; the same call again is answered like the first. */
     completeTask(namespace: Namespace, taskId: TaskId, call: CompleteTaskCall, by: string): Outcome<ExecutionSummary>;

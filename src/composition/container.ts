@@ -5,6 +5,7 @@ import { sha256 } from '../adapters/hash/sha256.ts';
 import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
 import { createCallbackSeal } from '../adapters/keys/hmac-callback-seal.ts';
+import { createPayloadSeal } from '../adapters/keys/hmac-payload-seal.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { createAccessUseCases } from '../application/access/access-use-cases.ts';
 import { AdvanceRuns } from '../application/advance-runs.ts';
@@ -25,6 +26,7 @@ import { MaskedReads } from '../application/masked-reads.ts';
 import { OperateExecution } from '../application/operate-execution.ts';
 import { createOutboxUseCases } from '../application/outbox-use-cases.ts';
 import { ParkedPolls } from '../application/parked-polls.ts';
+import { createPayloadUseCases } from '../application/payload-use-cases.ts';
 import { QueryExecutions } from '../application/query-executions.ts';
 import { ReceiveCallbacks } from '../application/receive-callbacks.ts';
 import { ReleaseLeases } from '../application/release-leases.ts';
@@ -59,6 +61,7 @@ import type { HealthProbe } from '../ports/health-probe.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
 import type { NamedValueStore } from '../ports/named-values.ts';
 import type { OutboundHttp } from '../ports/outbound-http.ts';
+import type { PayloadStore } from '../ports/payload-store.ts';
 import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { SecretSeal } from '../ports/secret-seal.ts';
@@ -81,6 +84,7 @@ export type Foundations = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  payloads: PayloadStore;
   values: NamedValueStore;
   seal: SecretSeal;
   workerPolls: WorkerPollStore;
@@ -144,6 +148,7 @@ export const compose = (foundations: Foundations): DependencyContainer => {
       ),
   );
   single(TOKENS.callbacks, () => createCallbackSeal(foundations.callbackKey));
+  single(TOKENS.payloadSeal, () => createPayloadSeal(foundations.callbackKey));
   single(TOKENS.control, controlExecution);
   single(
     TOKENS.masks,
@@ -200,6 +205,7 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.access, { useValue: access });
   container.register(TOKENS.semaphores, { useValue: semaphores });
   container.register(TOKENS.tags, { useValue: tags });
+  container.register(TOKENS.payloads, { useValue: given.payloads });
   container.register(TOKENS.values, { useValue: values });
   container.register(TOKENS.seal, { useValue: seal });
   container.register(TOKENS.workerPolls, { useValue: given.workerPolls });
@@ -455,6 +461,12 @@ const useCases = (c: DependencyContainer) => {
     }),
     tasks: tasks(c),
     tags: createTagUseCases(c.resolve(TOKENS.tags)),
+    payloads: createPayloadUseCases({
+      store: c.resolve(TOKENS.payloads),
+      seal: c.resolve(TOKENS.payloadSeal),
+      clock: c.resolve(TOKENS.clock),
+      ids: c.resolve(TOKENS.ids),
+    }),
     doors: doors(c),
     outbox: createOutboxUseCases(c.resolve(TOKENS.engine), index, c.resolve(TOKENS.wake)),
     ...valueUseCases(c),

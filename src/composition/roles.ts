@@ -327,7 +327,7 @@ const blobsLoop = (c: DependencyContainer): Loop => {
 };
 
 const pruneCachesLoop = (c: DependencyContainer): Loop => {
-  const prune = new PruneCaches(c.resolve(TOKENS.engine));
+  const prune = new PruneCaches(c.resolve(TOKENS.engine), c.resolve(TOKENS.payloads));
   return new Loop({
     name: 'prune-caches',
     runOnce: () => prune.runOnce(),

@@ -36,6 +36,7 @@ import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
 import type { NamedValueStore } from '../ports/named-values.ts';
+import type { PayloadSeal, PayloadStore } from '../ports/payload-store.ts';
 import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
@@ -58,6 +59,7 @@ export const TOKENS = {
   definitions: token<DefinitionStore>('definitions'),
   semaphores: token<SemaphoreStore>('semaphores'),
   tags: token<TagStore>('tags'),
+  payloads: token<PayloadStore>('payloads'),
   values: token<NamedValueStore>('values'),
   seal: token<SecretSeal>('seal'),
   fillSecrets: token<FillSecrets>('fillSecrets'),
@@ -96,5 +98,6 @@ export const TOKENS = {
   queries: token<QueryExecutions>('queries'),
   doors: token<TaskDoors>('doors'),
   callbacks: token<CallbackSeal>('callbacks'),
+  payloadSeal: token<PayloadSeal>('payloadSeal'),
   useCases: token<UseCases>('useCases'),
 } as const;

@@ -7,6 +7,7 @@ import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import type { SemaphoreStore } from '../../src/ports/limits.ts';
 import type { NamedValueStore } from '../../src/ports/named-values.ts';
+import type { PayloadStore } from '../../src/ports/payload-store.ts';
 import type { ScheduleStore } from '../../src/ports/schedule-store.ts';
 import type { TagStore } from '../../src/ports/tag-store.ts';
 import type { WorkerPollStore } from '../../src/ports/worker-polls.ts';
@@ -21,6 +22,7 @@ export type StorePorts = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  payloads: PayloadStore;
   values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;

@@ -29,6 +29,9 @@ export const memoryHarness: Harness = {
       get tags() {
         return stores.tags;
       },
+      get payloads() {
+        return stores.payloads;
+      },
       get workerPolls() {
         return stores.workerPolls;
       },

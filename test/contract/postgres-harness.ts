@@ -17,6 +17,7 @@ const INSTANTS = {
   namespace_quotas: ['minute'],
   rate_windows: ['opened_at', 'closes_at'],
   retry_statistics: ['bucket_at'],
+  external_payloads: ['uploaded_at'],
   schedules: ['next_at', 'fire_at'],
 } as const;
 
@@ -49,6 +50,7 @@ const TABLES = [
   'rate_windows',
   'retry_statistics',
   'tags',
+  'external_payloads',
   'schedules',
   'schedule_runs',
   'named_values',

@@ -66,7 +66,7 @@ export const simulatedHarness: Harness = {
   name: 'the simulated PostgreSQL',
   open: async (): Promise<OpenHarness> => {
     let stores = openStores();
-    const { access, health, semaphores, schedules, tags, values, workerPolls } = createMemoryStores({
+    const { access, health, semaphores, schedules, tags, payloads, values, workerPolls } = createMemoryStores({
       clock: createFakeClock(),
     });
     return {
@@ -82,6 +82,7 @@ export const simulatedHarness: Harness = {
       access,
       semaphores,
       tags,
+      payloads,
       values,
       workerPolls,
       schedules,

@@ -136,6 +136,7 @@ export const bootServer = (options: ServerOptions): Server => {
       health,
       semaphores: asPort<Foundations['semaphores']>({}),
       tags: asPort<Foundations['tags']>({}),
+      payloads: asPort<Foundations['payloads']>({}),
       workerPolls: asPort<Foundations['workerPolls']>({ servedQueues: async () => new Set() }),
       schedules: asPort<Foundations['schedules']>({ nextScheduleInMs: async () => undefined }),
       blobs: asPort<Foundations['blobs']>({}),

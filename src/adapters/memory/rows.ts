@@ -3,7 +3,7 @@ import type { TimerPurpose } from '../../domain/execution/commands.ts';
 import type { TaskSlot } from '../../domain/execution/events.ts';
 import type { TaskOutcome } from '../../domain/execution/requests.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../../domain/kernel/brand.ts';
-import type { JsonValue } from '../../domain/kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/kernel/json.ts';
 import type { NamespaceQuotas } from '../../ports/access-store.ts';
 import type {
   CloseTask,
@@ -35,6 +35,13 @@ export type Lease = Readonly<{
 export type SemaphoreRow = Semaphore & Readonly<{ namespace: Namespace }>;
 
 export type NamedValueRow = NamedValue & Readonly<{ namespace: Namespace; kind: NamedValueKind }>;
+
+export type ExternalPayloadRow = Readonly<{
+  namespace: Namespace;
+  path: string;
+  content: JsonObject;
+  uploadedAt: Instant;
+}>;
 
 export type TagRow = Tagged & Tag & Readonly<{ namespace: Namespace }>;
 

@@ -8,6 +8,7 @@ import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
 import type { NamedValueStore } from '../../ports/named-values.ts';
+import type { PayloadStore } from '../../ports/payload-store.ts';
 import type { ScheduleStore } from '../../ports/schedule-store.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WakeSignal } from '../../ports/wake-signal.ts';
@@ -16,6 +17,7 @@ import { createAccessStore } from './access-store.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
+import { createPayloadStore } from './external-payloads.ts';
 import { createNamedValueStore } from './named-values.ts';
 import { createScheduleStore } from './schedules.ts';
 import { createSemaphoreStore } from './semaphores.ts';
@@ -32,6 +34,7 @@ export type MemoryStores = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  payloads: PayloadStore;
   values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
@@ -59,6 +62,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     access: createAccessStore(clock, state, serializer),
     semaphores: createSemaphoreStore(state, serializer),
     tags: createTagStore(state, serializer),
+    payloads: createPayloadStore(state, serializer),
     values: createNamedValueStore(state, serializer),
     workerPolls: createWorkerPollStore(state, serializer),
     schedules: createScheduleStore(state, serializer),

@@ -6,6 +6,7 @@ import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
 import type { NamedValueStore } from '../../ports/named-values.ts';
+import type { PayloadStore } from '../../ports/payload-store.ts';
 import type { ScheduleStore } from '../../ports/schedule-store.ts';
 import type { TagStore } from '../../ports/tag-store.ts';
 import type { WorkerPollStore } from '../../ports/worker-polls.ts';
@@ -15,6 +16,7 @@ import { openDatabase } from './database.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
 import { createExecutionIndex } from './execution-index.ts';
+import { createPayloadStore } from './external-payloads.ts';
 import { createHealthProbe } from './health.ts';
 import { createNamedValueStore } from './named-values.ts';
 import { createScheduleStore } from './schedules.ts';
@@ -40,6 +42,7 @@ export type PostgresStores = Readonly<{
   access: AccessStore;
   semaphores: SemaphoreStore;
   tags: TagStore;
+  payloads: PayloadStore;
   values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
@@ -59,6 +62,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     access: createAccessStore(database),
     semaphores: createSemaphoreStore(database),
     tags: createTagStore(database),
+    payloads: createPayloadStore(database),
     values: createNamedValueStore(database),
     workerPolls: createWorkerPollStore(database),
     schedules: createScheduleStore(database),

@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts';
 import { adminRoutes } from './routes/admin-routes.ts';
+import { externalPayloadRoutes } from './routes/external-payload-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
 import { taskRoutes } from './routes/task-routes.ts';
@@ -12,6 +13,7 @@ import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
 export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...healthRoutes,
   ...adminRoutes,
+  ...externalPayloadRoutes,
   ...metadataRoutes,
   ...taskRoutes,
   ...workflowReadRoutes,

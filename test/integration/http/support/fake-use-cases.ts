@@ -118,6 +118,13 @@ const tags: UseCases['tags'] = {
   list: async () => [],
 };
 
+const payloads: UseCases['payloads'] = {
+  location: async () => ok({ path: 'a.json', token: 'good' }),
+  upload: async (token) => (token === 'good' ? ok(null) : NOT_FOUND),
+  download: async (token) => (token === 'good' ? ok({}) : NOT_FOUND),
+  load: async () => ok({}),
+};
+
 const doors: UseCases['doors'] = {
   completeTask: async (_, taskId) => (taskId === LEASED.taskId ? ok(SUMMARY) : NOT_FOUND),
   sendMessage: async (_, id) => found(id, { messageId: 'm1' }),
@@ -238,6 +245,7 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     workers: { ...workers, ...overrides.workers },
     tasks: { ...tasks, ...overrides.tasks },
     tags: { ...tags, ...overrides.tags },
+    payloads: { ...payloads, ...overrides.payloads },
     doors: { ...doors, ...overrides.doors },
     outbox: { ...outbox, ...overrides.outbox },
     environment: { ...environment, ...overrides.environment },

@@ -1,11 +1,28 @@
 import { z } from 'zod';
-import { ok } from '../../../../domain/kernel/result.ts';
+import type { TaskUpdate } from '../../../../application/unfenced/task-update.ts';
+import type { UseCases } from '../../../../application/use-cases.ts';
+import type { Namespace } from '../../../../domain/kernel/brand.ts';
+import { err, ok, type Result } from '../../../../domain/kernel/result.ts';
+import type { ApiError } from '../../api-error.ts';
 import { conductorRoute, json, NO_CONTENT, NOTHING, type Route, text } from '../../route.ts';
 import { taskIdFrom } from '../../routes/worker-routes.ts';
 import { LOG_LINE_CHARS_MAX } from '../../schemas/workers.ts';
 import { everyPage } from '../every-page.ts';
-import { taskResult } from '../schemas/tasks.ts';
+import { type GivenUpdate, taskResult } from '../schemas/tasks.ts';
 import { polledTaskOf } from '../wire/polled-task.ts';
+
+/** The update with the output that it names, if it names one. */
+const withOutput = async (
+  { payloads }: UseCases,
+  namespace: Namespace,
+  { outputPath, ...update }: GivenUpdate,
+): Promise<Result<TaskUpdate, ApiError>> => {
+  if (outputPath === undefined) return ok(update);
+  const output = await payloads.load(namespace, outputPath);
+  if (output.ok) return ok({ ...update, output: output.value });
+  const { message } = output.error;
+  return err({ code: 'VALIDATION_FAILED', message, path: 'externalOutputPayloadStoragePath' });
+};
 
 const update = conductorRoute({
   method: 'POST',
@@ -15,7 +32,9 @@ const update = conductorRoute({
   body: taskResult,
   bodyKind: 'payload',
   handle: async ({ useCases, namespace, principal, body }) => {
-    const answer = await useCases.tasks.update(namespace, body, principal.id);
+    const given = await withOutput(useCases, namespace, body);
+    if (!given.ok) return given;
+    const answer = await useCases.tasks.update(namespace, given.value, principal.id);
     return answer.ok ? ok(text(body.taskId)) : answer;
   },
 });
@@ -28,7 +47,9 @@ const updateV2 = conductorRoute({
   body: taskResult,
   bodyKind: 'payload',
   handle: async ({ useCases, namespace, principal, body, signal }) => {
-    const next = await useCases.tasks.updateAndTakeNext(namespace, body, principal.id, signal);
+    const given = await withOutput(useCases, namespace, body);
+    if (!given.ok) return given;
+    const next = await useCases.tasks.updateAndTakeNext(namespace, given.value, principal.id, signal);
     // On a 404 Conductor's clients conclude that this route does not exist, and never use it again.
     if (!next.ok) return next.error.code === 'NOT_FOUND' ? ok(NO_CONTENT) : next;
     return ok(next.value === undefined ? NO_CONTENT : json(200, polledTaskOf(next.value)));

@@ -23,6 +23,9 @@ const logLine = z
 
 const notNegative = (value: number): number => Math.min(Math.max(0, Math.trunc(value)), INTEGER_MAX);
 
+/** An update whose output may have been uploaded before. */
+export type GivenUpdate = TaskUpdate & Readonly<{ outputPath?: string }>;
+
 /** Conductor's TaskResult; `workflowInstanceId` is a part of the id here, and not asked for. */
 export const taskResult = z
   .object({
@@ -38,7 +41,7 @@ export const taskResult = z
     externalOutputPayloadStoragePath: field.maybe(field.text),
   })
   .transform(
-    ({ taskId, workerId, status, outputData, reasonForIncompletion: reason, ...rest }): TaskUpdate => ({
+    ({ taskId, workerId, status, outputData, reasonForIncompletion: reason, ...rest }): GivenUpdate => ({
       taskId: taskId as TaskId,
       status,
       output: outputData,
@@ -47,6 +50,7 @@ export const taskResult = z
       logs: rest.logs,
       ...(workerId !== undefined && workerId !== '' && { workerId: workerId.slice(0, WORKER_ID_CHARS_MAX) }),
       ...(reason !== undefined && { reason: reason.slice(0, REASON_CHARS_MAX) }),
+      ...(rest.externalOutputPayloadStoragePath && { outputPath: rest.externalOutputPayloadStoragePath }),
     }),
   );
 
