@@ -81,6 +81,15 @@ create table execution_admissions (
 CREATE INDEX execution_admissions_held ON public.execution_admissions USING btree (namespace, name, key, kind) WHERE admitted;
 CREATE INDEX execution_admissions_queued ON public.execution_admissions USING btree (namespace, name, key, kind, "position") WHERE (NOT admitted);
 
+create table external_payloads (
+  namespace text collate "C" not null,
+  path text collate "C" not null,
+  content json not null,
+  uploaded_at timestamp with time zone not null default clock_timestamp(),
+  constraint external_payloads_pkey PRIMARY KEY (namespace, path)
+);
+CREATE INDEX external_payloads_by_age ON public.external_payloads USING btree (uploaded_at);
+
 create table idempotency_keys (
   namespace text collate "C" not null,
   key text collate "C" not null,

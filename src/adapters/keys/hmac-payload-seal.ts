@@ -1,18 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
 import type { Instant, Namespace } from '../../domain/kernel/brand.ts';
 import type { PayloadGrant, PayloadSeal } from '../../ports/payload-store.ts';
 
 /** Keeps these tokens apart from whatever else the key is used for. */
 const PURPOSE = 'rondo payload\n';
 
-const claims = z.tuple([z.string(), z.string(), z.enum(['READ', 'WRITE']), z.int()]);
+type Claims = readonly [Namespace, string, PayloadGrant['operation'], Instant];
 
-const grantOf = (text: string): PayloadGrant | undefined => {
-  const parsed = claims.safeParse(JSON.parse(text));
-  if (!parsed.success) return undefined;
-  const [namespace, path, operation, expiresAt] = parsed.data;
-  return { namespace: namespace as Namespace, path, operation, expiresAt: expiresAt as Instant };
+/** Only of a text that this seal has made. */
+const grantIn = (text: string): PayloadGrant => {
+  const [namespace, path, operation, expiresAt] = JSON.parse(text) as Claims;
+  return { namespace, path, operation, expiresAt };
 };
 
 /** A token is the grant itself and an HMAC of it: it needs no row of its own. */
@@ -20,7 +18,8 @@ export const createPayloadSeal = (key: string): PayloadSeal => {
   const macOf = (text: string): Buffer => createHmac('sha256', key).update(`${PURPOSE}${text}`).digest();
   return {
     token: ({ namespace, path, operation, expiresAt }) => {
-      const text = JSON.stringify([namespace, path, operation, expiresAt]);
+      const claims: Claims = [namespace, path, operation, expiresAt];
+      const text = JSON.stringify(claims);
       return `${Buffer.from(text, 'utf8').toString('base64url')}.${macOf(text).toString('base64url')}`;
     },
     grantOf: (token) => {
@@ -28,7 +27,7 @@ export const createPayloadSeal = (key: string): PayloadSeal => {
       const text = Buffer.from(content, 'base64url').toString('utf8');
       const [given, right] = [Buffer.from(signature, 'base64url'), macOf(text)];
       const isOurs = more.length === 0 && given.length === right.length && timingSafeEqual(given, right);
-      return isOurs ? grantOf(text) : undefined;
+      return isOurs ? grantIn(text) : undefined;
     },
   };
 };
