@@ -13,6 +13,7 @@ import { LEASE_LOST, type ReportTasks } from './report-tasks.ts';
 import type { StartWorkflow } from './start-workflow.ts';
 import type { FollowExecution } from './stream-execution.ts';
 import type { UseCases } from './use-cases.ts';
+import type { WaitUntilBlocked } from './wait-until-blocked.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
 const withReason = (reason: string | undefined): { reason?: string } => (reason === undefined ? {} : { reason });
@@ -23,21 +24,24 @@ export const createExecutionUseCases = (parts: {
   control: ControlExecution;
   queries: QueryExecutions;
   follow: FollowExecution;
+  blocked: WaitUntilBlocked;
   operate: OperateExecution;
   remove: UseCases['executions']['delete'];
   again: UseCases['executions']['runAgain'];
   replay: ReplayExecution;
 }): UseCases['executions'] => {
-  const { start, control, queries, follow, operate, remove, again, replay } = parts;
+  const { start, control, queries, follow, blocked, operate, remove, again, replay } = parts;
   const executions: UseCases['executions'] = {
     start: (namespace, request) => start.start(namespace, request),
     wait: (namespace, id, wait) => follow.wait(namespace, id, wait),
+    waitUntilBlocked: (namespace, id, wait) => blocked.wait(namespace, id, wait),
     get: (namespace, id) => queries.get(namespace, id),
     status: (namespace, id) => queries.status(namespace, id),
     tree: (namespace, id) => queries.tree(namespace, id),
     history: (namespace, id, after, limit) => queries.history(namespace, id, after, limit),
     stateAt: (namespace, id, seq) => queries.stateAt(namespace, id, seq),
     search: (namespace, filter, limit, cursor) => queries.search(namespace, filter, limit, cursor),
+    searchRuns: (namespace, query) => queries.searchRuns(namespace, query),
     pause: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Pause', by, ...withReason(reason) }),
     resume: (namespace, id, by, reason) =>
       control.request(namespace, id, { type: 'Resume', by, ...withReason(reason) }),

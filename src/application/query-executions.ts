@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Plan } from '../domain/definition/plan.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
-import { maskedKeysOf } from '../domain/execution/masking.ts';
+import { type MaskedKeys, maskedKeysOf } from '../domain/execution/masking.ts';
 import { projectView } from '../domain/execution/project-view.ts';
 import { skippedTasks } from '../domain/execution/skipped-tasks.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
@@ -11,7 +11,14 @@ import type { JsonValue } from '../domain/kernel/json.ts';
 import { err, ok } from '../domain/kernel/result.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { OpenTaskRow } from '../ports/engine-store.ts';
-import type { ExecutionFilter, ExecutionIndex, ExecutionRow, ExecutionSummary } from '../ports/execution-index.ts';
+import type {
+  ExecutionFilter,
+  ExecutionIndex,
+  ExecutionRow,
+  ExecutionSummary,
+  FoundRuns,
+} from '../ports/execution-index.ts';
+import type { RunQuery } from '../ports/run-query.ts';
 import type { ApplicationError } from './application-error.ts';
 import { noExecution } from './control-execution.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -167,6 +174,15 @@ export class QueryExecutions {
     if (seq < 1 || seq > last) return err(beyondLog(seq, last));
     const { view, plan } = await this.view(executionId, await this.wholeLog(namespace, executionId, seq));
     return ok(maskedView(view, maskedKeysOf(plan.definition)));
+  }
+
+  async searchRuns(namespace: Namespace, query: RunQuery): Outcome<FoundRuns> {
+    const { rows, total } = await this.index.searchRuns(namespace, query);
+    const keys = new Map<string, MaskedKeys>();
+    for (const { definitionHash } of rows) {
+      if (!keys.has(definitionHash)) keys.set(definitionHash, await this.masks.keysOf(definitionHash));
+    }
+    return ok({ rows: rows.map((row) => maskedRow(row, keys.get(row.definitionHash) ?? new Set())), total });
   }
 
   async search(

@@ -1,7 +1,5 @@
 import type { CheckScript } from '../domain/definition/check-context.ts';
-import { checkDefinition } from '../domain/definition/check-definition.ts';
 import { inlineDocument } from '../domain/definition/check-inline-definitions.ts';
-import { parseWorkflowDefinition } from '../domain/definition/parse-definition.ts';
 import type { Dialect } from '../domain/definition/workflow-definition.ts';
 import type { ParentLink } from '../domain/execution/events.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
@@ -13,11 +11,9 @@ import type { ContentHasher } from '../ports/content-hasher.ts';
 import type { EngineTx } from '../ports/engine-store.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { ApplicationError } from './application-error.ts';
-import { workflowHash } from './definitions/content.ts';
-import { refusedDefinition } from './definitions/definition-error.ts';
-import { bundleOf, type ResolveBundle, type ResolvedBundle } from './definitions/load-bundle.ts';
+import { freezeDefinition } from './definitions/freeze-definition.ts';
+import type { ResolveBundle, ResolvedBundle } from './definitions/load-bundle.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
-import { taskNamesOf } from './definitions/task-names.ts';
 import { type AfterCommit, nothingMore } from './message-handler.ts';
 import { type BeginDeps, beginRuns, noDefinition, type ReadyStart, startInput } from './start-run.ts';
 
@@ -79,6 +75,7 @@ export class StartInTransaction {
       taskToDomain: start.taskToDomain,
       idempotencyKey: undefined,
       copyOf: undefined,
+      createdBy: undefined,
       parent: start.parent,
       depth: start.depth ?? 0,
       failedExecutionId: start.failedExecutionId,
@@ -94,28 +91,10 @@ export class StartInTransaction {
 
   private async resolve(tx: EngineTx, start: DerivedStart): Promise<Result<ResolvedBundle, ApplicationError>> {
     const { namespace, name, version, inline } = start;
-    if (inline !== undefined) return this.freeze(tx, namespace, inlineDocument(inline.document, name), inline.dialect);
+    if (inline !== undefined)
+      return freezeDefinition(this.deps, tx, namespace, inlineDocument(inline.document, name), inline.dialect);
     const resolved = await this.deps.resolveBundle(namespace, name, version, tx);
     return resolved === undefined ? err(noDefinition(name, version)) : ok(resolved);
-  }
-
-  /** A definition written out is judged as a registration judges it, and pinned by its content like every other. */
-  private async freeze(
-    tx: EngineTx,
-    namespace: Namespace,
-    document: JsonObject,
-    dialect: Dialect,
-  ): Promise<Result<ResolvedBundle, ApplicationError>> {
-    const { hash, checkScript } = this.deps;
-    const parsed = parseWorkflowDefinition(document, dialect);
-    if (!parsed.ok) return refusedDefinition(parsed.error);
-    const workflow = parsed.value;
-    const names = taskNamesOf(workflow);
-    const resolved = await bundleOf(tx, hash, namespace, { workflow, hash: workflowHash(hash, workflow), names });
-    const problems = checkDefinition(resolved.bundle, checkScript);
-    if (problems.length > 0) return refusedDefinition(problems);
-    await tx.putBundle(resolved.hash, resolved.bundle);
-    return ok({ ...resolved, remember: nothingMore });
   }
 
   /**

@@ -36,6 +36,8 @@ export type ReadyStart = Readonly<{
   failedExecutionId: ExecutionId | undefined;
   /** The run that this one repeats. */
   copyOf: ExecutionId | undefined;
+  /** Who asked for it, where the door tells. */
+  createdBy: string | undefined;
 }>;
 
 export type BeginDeps = DecisionDeps & Readonly<{ cache: FoldCache; wake: WakeSignal; delayed: DelayedWakes }>;
@@ -178,6 +180,7 @@ const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
     ...(start.parent === undefined ? {} : { parent: start.parent, depth: start.depth }),
     ...(start.failedExecutionId === undefined ? {} : { failedExecutionId: start.failedExecutionId }),
     ...(start.copyOf === undefined ? {} : { copyOf: start.copyOf }),
+    ...(start.createdBy === undefined ? {} : { createdBy: start.createdBy }),
   };
 };
 

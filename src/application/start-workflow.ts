@@ -1,6 +1,7 @@
 import { type ExecutionStatus, isClosedExecution } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
 import { canonicalJson } from '../domain/kernel/canonical-json.ts';
+import type { JsonObject } from '../domain/kernel/json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { ContentHasher } from '../ports/content-hasher.ts';
 import {
@@ -31,6 +32,7 @@ export type StartDeps = BeginDeps &
     plans: PlanCache;
     ids: Ids;
     hash: ContentHasher;
+    freeze: (namespace: Namespace, document: JsonObject) => Promise<Result<ResolvedBundle, ApplicationError>>;
     clock: StoreClock;
     short: ShortStart;
   }>;
@@ -101,7 +103,7 @@ export class StartWorkflow {
   private async startKnown(namespace: Namespace, request: StartRequest): Promise<StartedExecution | undefined> {
     const { name, version } = request;
     const known = this.known.get(keyOf({ namespace, name, version }));
-    if (known === undefined) return undefined;
+    if (known === undefined || request.inline !== undefined) return undefined;
     const ready = await this.readyWith(namespace, request, known.hash);
     if (!ready.ok) return undefined;
     const { value: start } = ready;
@@ -133,10 +135,17 @@ export class StartWorkflow {
   }
 
   private async prepare(namespace: Namespace, request: StartRequest): Promise<Result<KeyedStart, ApplicationError>> {
-    const { name, version } = request;
+    const resolved = await this.bundleFor(namespace, request);
+    return resolved.ok ? this.readyWith(namespace, request, resolved.value.hash) : resolved;
+  }
+
+  private async bundleFor(
+    namespace: Namespace,
+    { name, version, inline }: StartRequest,
+  ): Promise<Result<ResolvedBundle, ApplicationError>> {
+    if (inline !== undefined) return this.deps.freeze(namespace, inline);
     const resolved = await this.lookups.submit({ namespace, name, version });
-    if (resolved === undefined) return err(noDefinition(name, version));
-    return this.readyWith(namespace, request, resolved.hash);
+    return resolved === undefined ? err(noDefinition(name, version)) : ok(resolved);
   }
 
   private async readyWith(
@@ -144,14 +153,14 @@ export class StartWorkflow {
     request: StartRequest,
     definitionHash: string,
   ): Promise<Result<KeyedStart, ApplicationError>> {
-    const { name, version, priority, correlationId, taskToDomain, idempotencyKey, copyOf } = request;
+    const { name, version, priority, correlationId, taskToDomain, idempotencyKey, copyOf, createdBy } = request;
     const plan = await this.deps.plans.planOf(definitionHash, this.deps.definitions);
     const input = startInput(this.deps.schemas, plan, request.input);
     if (!input.ok) return input;
     const fingerprint = this.deps.hash(canonicalJson({ name, version: version ?? null, input: request.input }));
     const executionId = this.deps.ids.executionId();
     const root = { parent: undefined, depth: 0, failedExecutionId: undefined };
-    const how = { priority, correlationId, taskToDomain, idempotencyKey, copyOf };
+    const how = { priority, correlationId, taskToDomain, idempotencyKey, copyOf, createdBy };
     return ok({ namespace, executionId, plan, input: input.value, ...how, ...root, fingerprint, request });
   }
 
@@ -246,7 +255,7 @@ const existingAnswer = (
 ): Result<StartedExecution, ApplicationError> | undefined => {
   const { idempotencyKey: key = '', idempotencyStrategy: strategy } = start.request;
   if (strategy === 'FAIL_ON_RUNNING' && isClosedExecution(status)) return undefined;
-  if (fingerprint !== start.fingerprint) {
+  if (start.request.idempotencyScope === undefined && fingerprint !== start.fingerprint) {
     const message = `The idempotency key ${key} was used for another request.`;
     return err({ code: 'IDEMPOTENCY_KEY_REUSED', message, path: 'idempotencyKey' });
   }

@@ -1,5 +1,3 @@
-import { firstValueFrom, fromEvent, merge, timer } from 'rxjs';
-import { take } from 'rxjs/operators';
 import type { MaskedKeys } from '../domain/execution/masking.ts';
 import { isClosedExecution } from '../domain/execution/statuses.ts';
 import type { ExecutionId, Namespace } from '../domain/kernel/brand.ts';
@@ -13,6 +11,7 @@ import { noExecution } from './control-execution.ts';
 import { type MaskedReads, maskedEvents, maskedOpenTasks } from './masked-reads.ts';
 import type { QueryExecutions } from './query-executions.ts';
 import type { ExecutionDetail, Outcome, StreamItem, WaitRequest } from './use-cases.ts';
+import { WakeFlag } from './wake-flag.ts';
 
 /** Events of one read; a slow reader holds one page and no more. */
 const STREAM_PAGE = 500;
@@ -129,23 +128,8 @@ export class FollowExecution {
     return open.length > 0 && open.every(({ family, hasOutcome }) => family === 'waiting' && !hasOutcome);
   }
 
-  /** Subscribed before anything is read, so that what happens after the read wakes the wait. */
-  private flag(executionId: ExecutionId) {
-    let isSet = false;
-    const wakes = this.deps.wake.on(executionTopic(executionId));
-    const subscription = wakes.subscribe(() => {
-      isSet = true;
-    });
-    return {
-      clear: () => {
-        isSet = false;
-      },
-      wait: async (signal: AbortSignal, ms: number) => {
-        if (isSet || signal.aborted) return;
-        await firstValueFrom(merge(timer(ms), wakes, fromEvent(signal, 'abort')).pipe(take(1)));
-      },
-      close: () => subscription.unsubscribe(),
-    };
+  private flag(executionId: ExecutionId): WakeFlag {
+    return new WakeFlag(this.deps.wake, executionTopic(executionId));
   }
 }
 

@@ -5,7 +5,7 @@ import type { Dialect, RateLimitConfig, WorkflowDefinition } from '../domain/def
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ReplayDifference } from '../domain/execution/replay.ts';
 import type { ExecutionStatus, ResultStatus } from '../domain/execution/statuses.ts';
-import type { ExecutionView } from '../domain/execution/view.ts';
+import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { Result } from '../domain/kernel/result.ts';
@@ -28,6 +28,7 @@ import type {
   ExecutionFilter,
   ExecutionRow,
   ExecutionSummary,
+  FoundRuns,
   FoundTasks,
   QueueDepth,
   TaskFilter,
@@ -36,6 +37,7 @@ import type {
 import type { SemaphoreUse } from '../ports/limits.ts';
 import type { NamedValue } from '../ports/named-values.ts';
 import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
+import type { RunQuery } from '../ports/run-query.ts';
 import type { Tag, Tagged, TaggedKind, TaggedWith } from '../ports/tag-store.ts';
 import type { ApplicationError } from './application-error.ts';
 import type { Callback } from './receive-callbacks.ts';
@@ -58,10 +60,17 @@ export type StartRequest = Readonly<{
   priority: number;
   idempotencyKey?: string;
   idempotencyStrategy: IdempotencyStrategy;
-  /** Absent: a key is one of the whole namespace. */
+  /**
+   * Absent: a key is one of the whole namespace. A key of the workflow alone is Conductor's: it stands for its run whatever
+   * else the request says.
+   */
   idempotencyScope?: 'workflow';
   /** The run that this one repeats. */
   copyOf?: ExecutionId;
+  /** A definition that no name leads to, as Conductor's clients send it with a start; `name` and `version` are its own. */
+  inline?: JsonObject;
+  /** Who asked for it: kept with the run. */
+  createdBy?: string;
   taskToDomain?: Readonly<Record<string, string>>;
 }>;
 
@@ -82,6 +91,22 @@ export type WaitRequest = Readonly<{
   untilBlocked?: boolean;
   /** The client went away. */
   signal: AbortSignal;
+}>;
+
+export type WaitUntilBlockedRequest = Readonly<{
+  waitMs: number;
+  /** Also return when one of these tasks has ended. */
+  untilTaskRefs: readonly string[];
+  /** The client went away. */
+  signal: AbortSignal;
+}>;
+
+/** A run that was waited for, and the task that waits for a signal, with the run it is in: the same or one below. */
+export type BlockedExecution = Readonly<{
+  target: ExecutionDetail;
+  blocking?: Readonly<{ detail: ExecutionDetail; task: TaskView }>;
+  /** Nothing of what was waited for came in time. */
+  timedOut: boolean;
 }>;
 
 /** What a task, or a whole run, waits for: a closed vocabulary for programs, beside the sentence for people. */
@@ -263,6 +288,12 @@ export interface UseCases {
     start(namespace: Namespace, request: StartRequest): Outcome<StartedExecution>;
     /** Resolves when the run has ended, the named task has, or the time is up: then with the state so far. */
     wait(namespace: Namespace, executionId: ExecutionId, wait: WaitRequest): Outcome<ExecutionDetail>;
+    /** Resolves when the run has ended, when it or one below it waits for a signal, or when the time is up. */
+    waitUntilBlocked(
+      namespace: Namespace,
+      executionId: ExecutionId,
+      wait: WaitUntilBlockedRequest,
+    ): Outcome<BlockedExecution>;
     get(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionDetail>;
     status(namespace: Namespace, executionId: ExecutionId): Outcome<ExecutionSummary>;
     tree(
@@ -283,6 +314,8 @@ export interface UseCases {
       limit: number,
       cursor?: string,
     ): Outcome<Page<ExecutionSummary>>;
+    /** Runs by a whole language of conditions, a page by its place. */
+    searchRuns(namespace: Namespace, query: RunQuery): Outcome<FoundRuns>;
     pause(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
     resume(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;
     terminate(

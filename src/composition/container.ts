@@ -12,6 +12,7 @@ import { AdvanceRuns } from '../application/advance-runs.ts';
 import { CircuitBreakers } from '../application/circuit-breakers.ts';
 import { ControlExecution } from '../application/control-execution.ts';
 import { createDefinitionUseCases } from '../application/definitions/definition-use-cases.ts';
+import { freezeDefinition } from '../application/definitions/freeze-definition.ts';
 import { createBundleResolver } from '../application/definitions/load-bundle.ts';
 import { PlanCache } from '../application/definitions/plan-cache.ts';
 import { DelayedWakes } from '../application/delayed-wakes.ts';
@@ -50,6 +51,7 @@ import { UpdateTasks } from '../application/unfenced/update-tasks.ts';
 import type { UseCases } from '../application/use-cases.ts';
 import { FillSecrets } from '../application/values/fill-secrets.ts';
 import { createEnvironmentUseCases, createSecretUseCases } from '../application/values/value-use-cases.ts';
+import { WaitUntilBlocked } from '../application/wait-until-blocked.ts';
 import { WorkerRegistry } from '../application/worker-registry.ts';
 import type { AccessStore } from '../ports/access-store.ts';
 import type { BlobCollector } from '../ports/blob-store.ts';
@@ -273,6 +275,14 @@ const startWorkflow = (c: DependencyContainer): StartWorkflow =>
     delayed: c.resolve(TOKENS.delayed),
     ids: c.resolve(TOKENS.ids),
     hash: sha256,
+    freeze: (namespace, document) =>
+      freezeDefinition(
+        { hash: sha256, checkScript: c.resolve(TOKENS.steering).checkSyntax },
+        c.resolve(TOKENS.definitions),
+        namespace,
+        document,
+        'conductor',
+      ),
     schemas: c.resolve(TOKENS.schemas),
     clock: c.resolve(TOKENS.storeClock),
     short: new ShortStart({
@@ -433,6 +443,7 @@ const useCases = (c: DependencyContainer) => {
       control: c.resolve(TOKENS.control),
       queries,
       follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries, masks: c.resolve(TOKENS.masks) }),
+      blocked: new WaitUntilBlocked({ index, wake: c.resolve(TOKENS.wake), queries }),
       operate: operateExecution(c),
       remove: deleteExecution({
         engine: c.resolve(TOKENS.engine),

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { LogLine, OpenTaskRow } from './engine-store.ts';
 import type { TaskGates } from './limits.ts';
 import type { OutboxIndex } from './outbox-index.ts';
+import type { RunQuery } from './run-query.ts';
 
 /** One run as lists show it. */
 export type ExecutionSummary = Readonly<{
@@ -51,6 +52,8 @@ export type ExecutionFilter = Readonly<{
   startedBefore?: Instant;
   awaitingAdmission?: boolean;
 }>;
+
+export type FoundRuns = Readonly<{ rows: readonly ExecutionRow[]; total: number }>;
 
 /** Keyset position: the last row of the page before. Newest runs come first. */
 export type ExecutionCursor = Readonly<{ startedAt: Instant; executionId: ExecutionId }>;
@@ -101,6 +104,8 @@ export interface ExecutionIndex extends OutboxIndex {
     filter: ExecutionFilter,
     page: Readonly<{ limit: number; after?: ExecutionCursor }>,
   ): Promise<readonly ExecutionSummary[]>;
+  /** The same for a whole language of conditions, with payloads, and how many there are up to `countMax`. */
+  searchRuns(namespace: Namespace, query: RunQuery): Promise<FoundRuns>;
   /** Runs below a run at every depth, at most `limit`, each after its parent. */
   descendants(namespace: Namespace, executionId: ExecutionId, limit: number): Promise<readonly ExecutionSummary[]>;
   /** Events with seq > after, at most `limit`, in seq order; empty for a run of another namespace. */

@@ -86,6 +86,8 @@ export type ProtectedSpec<Path extends string, Q extends QuerySchema, B extends 
     scope: RequiredScope;
     /** Scopes that only the body tells. */
     bodyScopes?: (body: z.output<B>) => readonly string[];
+    /** The scope is of something that only the body names: whoever may do it to anything gets that far. */
+    bodyNamesScope?: boolean;
     handle: (call: C) => Handled;
   }>;
 
@@ -110,6 +112,7 @@ export type Route = Readonly<{
   bodyIsData: boolean;
   replies: Replies;
   bodyScopes: (body: unknown) => readonly string[];
+  bodyNamesScope: boolean;
   handle: (call: ErasedCall) => Handled;
 }>;
 
@@ -144,6 +147,7 @@ export const namespaceRoute = <
   isNamespaced: true,
   // The pipeline parses query and body with the schemas of this very spec before it calls either function.
   bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
+  bodyNamesScope: spec.bodyNamesScope ?? false,
   handle: spec.handle as unknown as Route['handle'],
 });
 
@@ -162,6 +166,7 @@ export const conductorRoute = <
   scope: spec.scope,
   isNamespaced: true,
   bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
+  bodyNamesScope: spec.bodyNamesScope ?? false,
   handle: spec.handle as unknown as Route['handle'],
 });
 
@@ -184,6 +189,7 @@ export const platformRoute = <
   scope: spec.scope,
   isNamespaced: false,
   bodyScopes: (spec.bodyScopes ?? (() => [])) as Route['bodyScopes'],
+  bodyNamesScope: spec.bodyNamesScope ?? false,
   handle: spec.handle as unknown as Route['handle'],
 });
 
@@ -200,6 +206,7 @@ export const publicRoute = <Path extends string, B extends z.ZodType = z.ZodUnde
   scope: PUBLIC,
   isNamespaced: false,
   bodyScopes: () => [],
+  bodyNamesScope: false,
   handle: spec.handle as unknown as Route['handle'],
 });
 

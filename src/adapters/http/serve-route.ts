@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isGranted } from '../../application/access/scopes.ts';
+import { isGranted, isGrantedSomewhere } from '../../application/access/scopes.ts';
 import type { Principal, UseCases } from '../../application/use-cases.ts';
 import { type Namespace, parseNamespace } from '../../domain/kernel/brand.ts';
 import { isJsonObject, type JsonValue } from '../../domain/kernel/json.ts';
@@ -79,8 +79,12 @@ const namespaceOf = async (
   return (await namespaceExists(namespace)) ? ok(namespace) : err(NOT_FOUND);
 };
 
-const permit = ({ scope }: Route, principal: Principal, params: Params): Result<null, ApiError> =>
-  scope === PUBLIC ? ok(null) : permitAll(principal, [requiredScope(scope, params)]);
+const permit = (route: Route, principal: Principal, params: Params): Result<null, ApiError> => {
+  const { scope, bodyNamesScope } = route;
+  if (scope === PUBLIC) return ok(null);
+  if (bodyNamesScope && isGrantedSomewhere(principal.scopes, scope)) return ok(null);
+  return permitAll(principal, [requiredScope(scope, params)]);
+};
 
 const permitAll = ({ scopes }: Principal, required: readonly string[]): Result<null, ApiError> => {
   const missing = required.find((scope) => !isGranted(scopes, scope));

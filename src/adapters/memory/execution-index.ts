@@ -14,6 +14,7 @@ import { internalEvents } from './internal-events.ts';
 import { optional } from './optional.ts';
 import { queueDepths } from './queue-depths.ts';
 import type { OpenTask, StoredExecution } from './rows.ts';
+import { searchRuns } from './run-search.ts';
 import type { Serializer } from './serializer.ts';
 import type { MemoryState } from './state.ts';
 import { searchTasks } from './task-search.ts';
@@ -120,6 +121,7 @@ export const createExecutionIndex = (state: MemoryState, serializer: Serializer)
   return {
     find: (namespace, executionId) => serializer.read(() => findRow(state, namespace, executionId)),
     search: (namespace, filter, page) => serializer.read(() => search(state, namespace, filter, page)),
+    searchRuns: (namespace, query) => serializer.read(() => searchRuns(state, namespace, query)),
     descendants: (namespace, executionId, limit) =>
       serializer.read(() => descendants(state, namespace, executionId, limit)),
     history: (namespace, executionId, after, limit) =>

@@ -17,6 +17,7 @@ import { deadLetters } from './dead-letters.ts';
 import { internalEvents } from './internal-events.ts';
 import { wholeValue, withWholeEvents } from './offload.ts';
 import { queueDepths } from './queue-depths.ts';
+import { searchRuns } from './run-search.ts';
 import {
   composed,
   count,
@@ -241,6 +242,7 @@ const findWebhookWaits = async (
 export const createExecutionIndex = (session: Session): ExecutionIndex => ({
   find: (namespace, id) => findExecution(session, namespace, id),
   search: (namespace, filter, page) => search(session, namespace, filter, page),
+  searchRuns: (namespace, query) => searchRuns(session, namespace, query),
   descendants: (namespace, id, limit) => findDescendants(session, namespace, id, limit),
   history: (namespace, id, after, limit) => findHistory(session, namespace, id, after, limit),
   lastSeq: (namespace, id) => findLastSeq(session, namespace, id),

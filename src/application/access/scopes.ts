@@ -41,6 +41,10 @@ const covers = (grant: string, scope: string): boolean => {
 export const isGranted = (grants: readonly string[], scope: string): boolean =>
   grants.some((grant) => covers(grant, scope));
 
+/** Whether one of the grants covers the scope, or the scope for some name. */
+export const isGrantedSomewhere = (grants: readonly string[], scope: string): boolean =>
+  isGranted(grants, scope) || grants.some((grant) => grant.startsWith(`${scope}:`));
+
 /** Whether the text is a grant that can ever cover something: a misspelt one would silently grant nothing. */
 export const isGrant = (text: string): boolean => {
   if (text === ADMIN_GRANT) return true;

@@ -42,6 +42,8 @@ export type ExecutionStarted = Readonly<{
   depth?: number;
   /** The run whose start this one repeats. */
   copyOf?: ExecutionId;
+  /** Who asked for the run, where the door tells. */
+  createdBy?: string;
   /** It holds or awaits a place under a limit on runs, which its end gives back. */
   gated?: true;
   /** The run whose failure started this one; a failure workflow never starts another. */

@@ -62,6 +62,7 @@ const draftOf = (executionId: ExecutionId, event: ExecutionStarted): Draft => ({
   ...(event.correlationId === undefined ? {} : { correlationId: event.correlationId }),
   ...(event.parent === undefined ? {} : { parent: event.parent }),
   ...(event.copyOf === undefined ? {} : { copyOf: event.copyOf }),
+  ...(event.createdBy === undefined ? {} : { createdBy: event.createdBy }),
   ...(event.taskToDomain === undefined ? {} : { taskToDomain: event.taskToDomain }),
 });
 

@@ -52,6 +52,7 @@ export type ExecutionView = Readonly<{
   correlationId?: string;
   parent?: ParentLink;
   copyOf?: ExecutionId;
+  createdBy?: string;
   taskToDomain?: Readonly<Record<string, string>>;
   /** When it was last taken up again after it had ended. */
   lastRetriedAt?: Instant;

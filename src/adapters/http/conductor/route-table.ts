@@ -4,7 +4,11 @@ import { externalPayloadRoutes } from './routes/external-payload-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
 import { taskRoutes } from './routes/task-routes.ts';
+import { workflowBulkRoutes } from './routes/workflow-bulk-routes.ts';
+import { workflowControlRoutes } from './routes/workflow-control-routes.ts';
 import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
+import { workflowSearchRoutes } from './routes/workflow-search-routes.ts';
+import { workflowStartByNameRoutes, workflowStartRoutes } from './routes/workflow-start-routes.ts';
 
 /**
  * Every route of Conductor's API. The first match wins, so a literal path stands before the parameter that would take it.
@@ -16,5 +20,10 @@ export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...externalPayloadRoutes,
   ...metadataRoutes,
   ...taskRoutes,
+  ...workflowBulkRoutes,
+  ...workflowSearchRoutes,
+  ...workflowStartRoutes,
   ...workflowReadRoutes,
+  ...workflowControlRoutes,
+  ...workflowStartByNameRoutes,
 ];

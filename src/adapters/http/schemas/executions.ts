@@ -153,6 +153,7 @@ export const executionState = z.strictObject({
   awaitingAdmission: z.literal(true).optional(),
   /** The run that this one repeats. */
   copyOf: uuidText.optional(),
+  createdBy: z.string().optional(),
   taskToDomain: z.record(z.string(), z.string()).optional(),
   lastRetriedAt: instantText.optional(),
   tasks: z.array(task),

@@ -9,6 +9,7 @@ import { type TaskBody, type TaskRun, taskBodiesOf } from './task.ts';
 /** Conductor's Workflow. Instants are milliseconds since the epoch, 0 for what has not happened. */
 export type WorkflowBody = Readonly<{
   createTime: number;
+  createdBy?: string;
   updateTime: number;
   status: string;
   startTime: number;
@@ -57,6 +58,7 @@ export const liveRowsOf = ({ live }: ExecutionDetail) =>
   new Map<string, OpenTaskRow>(live.map((row) => [row.taskId, row]));
 
 const optionalFields = ({ view, row }: ExecutionDetail): Partial<WorkflowBody> => ({
+  ...(view.createdBy !== undefined && { createdBy: view.createdBy }),
   ...(view.parent !== undefined && {
     parentWorkflowId: view.parent.executionId,
     parentWorkflowTaskId: view.parent.taskId,
