@@ -487,6 +487,11 @@ export interface UseCases {
     revokeApiKey(namespace: Namespace, id: string): Outcome<null>;
     /** Undefined for every cause of refusal alike. */
     authenticate(key: string): Promise<Principal | undefined>;
+    /** A token for a short time in exchange for the two halves of an API key. Undefined for every cause of refusal alike. */
+    issueToken(keyId: string, secret: string): Promise<string | undefined>;
+    /** One for the person at this machine; only a door that lets them in without credentials takes it. */
+    issueLocalToken(): Promise<string>;
+    checkToken(token: string): Promise<CheckedToken>;
     createNamespace(namespace: Namespace): Outcome<null>;
     listNamespaces(): Outcome<readonly Namespace[]>;
     namespaceExists(namespace: Namespace): Promise<boolean>;
@@ -512,6 +517,11 @@ export type ApiKeySummary = Readonly<{
   lastUsedAt?: Instant;
   revoked: boolean;
 }>;
+
+/** Whose a token is. `local`: of the person at this machine, if the door lets them in. */
+export type CheckedToken = Readonly<
+  { kind: 'principal'; principal: Principal } | { kind: 'local' } | { kind: 'expired' } | { kind: 'invalid' }
+>;
 
 /** Who calls. Every check reads only this. */
 export type Principal = Readonly<{

@@ -5,7 +5,7 @@ import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { migrate } from '../adapters/postgres/migrate.ts';
 import { createPostgresStores } from '../adapters/postgres/stores.ts';
-import { createAccessUseCases } from '../application/access/access-use-cases.ts';
+import { createKeyUseCases } from '../application/access/access-use-cases.ts';
 import { parseNamespace } from '../domain/kernel/brand.ts';
 import { type Config, readConfig } from './config.ts';
 import { createLog, type Log } from './log.ts';
@@ -117,7 +117,7 @@ export const bootstrap = async (options: Readonly<{ namespace: string; keyName: 
   const stores = await createPostgresStores({ url, poolMax: 2, allowUnsafeDurability: config.allowUnsafeDurability });
   try {
     await stores.access.createNamespace(namespace);
-    const access = createAccessUseCases({
+    const access = createKeyUseCases({
       access: stores.access,
       ids: createSystemIds(systemClock),
       clock: systemClock,

@@ -48,6 +48,19 @@ const secretKeys = z
   .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not have two keys of one id')
   .default([]);
 
+const TOKEN_SECRET_CHARS_MIN = 32;
+
+/** No problem tells a part of a secret. */
+const tokenSecrets = z
+  .string()
+  .transform((text) => text.split(',').map((secret) => secret.trim()))
+  .refine(
+    (secrets) => secrets.every((secret) => secret.length >= TOKEN_SECRET_CHARS_MIN),
+    `must be secrets of at least ${TOKEN_SECRET_CHARS_MIN} characters, comma-separated`,
+  )
+  .transform((secrets) => secrets as unknown as readonly [string, ...string[]])
+  .optional();
+
 /** Every variable that Rondo reads; docs/operations.md describes them and test/unit/docs/operations.test.ts keeps it so. */
 export const environmentSchema = z.object({
   PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
@@ -78,6 +91,9 @@ export const environmentSchema = z.object({
     'leave targets of system tasks alone for a while that fail again and again',
   ),
   RONDO_SECRET_KEYS: secretKeys.describe('keys that secrets are sealed with, id:base64: the first seals, all open'),
+  RONDO_TOKEN_SECRETS: tokenSecrets.describe(
+    'what access tokens are signed with; default: a secret that the database keeps',
+  ),
   RONDO_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -102,6 +118,7 @@ export type Config = Readonly<{
   outboundHosts: readonly string[];
   circuitBreakers: boolean;
   secretKeys: readonly SealKey[];
+  tokenSecrets: readonly [string, ...string[]] | undefined;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   allowUnsafeDurability: boolean;
 }>;
@@ -134,6 +151,7 @@ export const readConfig = (
     secretKeys: values.RONDO_SECRET_KEYS,
     outboundHosts: values.RONDO_OUTBOUND_HOSTS,
     circuitBreakers: values.RONDO_CIRCUIT_BREAKERS,
+    tokenSecrets: values.RONDO_TOKEN_SECRETS,
     logLevel: values.RONDO_LOG_LEVEL,
     allowUnsafeDurability: values.RONDO_ALLOW_UNSAFE_DURABILITY,
   });

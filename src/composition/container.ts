@@ -6,6 +6,7 @@ import { createSystemIds } from '../adapters/ids/system-ids.ts';
 import { createAjvValidator } from '../adapters/json-schema/ajv-validator.ts';
 import { createCallbackSeal } from '../adapters/keys/hmac-callback-seal.ts';
 import { createPayloadSeal } from '../adapters/keys/hmac-payload-seal.ts';
+import { createJwtAccessTokens } from '../adapters/keys/jwt-access-tokens.ts';
 import { sha256KeyHasher } from '../adapters/keys/sha256-key-hasher.ts';
 import { createAccessUseCases } from '../application/access/access-use-cases.ts';
 import { AdvanceRuns } from '../application/advance-runs.ts';
@@ -99,6 +100,8 @@ export type Foundations = Readonly<{
   outbound: Outbound;
   /** Of this database: what its callbacks are sealed with. */
   callbackKey: string;
+  /** What access tokens are signed with; without one, what callbacks are sealed with. */
+  tokenSecrets?: readonly [string, ...string[]];
   foldCacheBytesMax: number;
   /** Whether calls of system tasks that leave this process go through circuit breakers. */
   circuitBreakers: boolean;
@@ -151,6 +154,9 @@ export const compose = (foundations: Foundations): DependencyContainer => {
   );
   single(TOKENS.callbacks, () => createCallbackSeal(foundations.callbackKey));
   single(TOKENS.payloadSeal, () => createPayloadSeal(foundations.callbackKey));
+  single(TOKENS.accessTokens, (c) =>
+    createJwtAccessTokens(foundations.tokenSecrets ?? [foundations.callbackKey], c.resolve(TOKENS.clock)),
+  );
   single(TOKENS.control, controlExecution);
   single(
     TOKENS.masks,
@@ -484,6 +490,7 @@ const useCases = (c: DependencyContainer) => {
     semaphores: createSemaphoreUseCases(c.resolve(TOKENS.semaphores)),
     schedules: manageSchedules(c),
     access: createAccessUseCases({
+      tokens: c.resolve(TOKENS.accessTokens),
       access: c.resolve(TOKENS.access),
       ids: c.resolve(TOKENS.ids),
       clock: c.resolve(TOKENS.clock),

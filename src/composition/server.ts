@@ -13,7 +13,7 @@ import { createPostgresStores } from '../adapters/postgres/stores.ts';
 import { createWakeHints } from '../adapters/postgres/wake-hints.ts';
 import { createSteeringSandbox } from '../adapters/sandbox/steering-sandbox.ts';
 import { createTaskSandbox } from '../adapters/sandbox/task-sandbox.ts';
-import { callbackKeyOf } from './callback-key.ts';
+import { callbackKeyOf, tokenSecretOf } from './callback-key.ts';
 import type { Config } from './config.ts';
 import { compose } from './container.ts';
 import type { Log } from './log.ts';
@@ -72,6 +72,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     seal: createSecretSeal(options.secretKeys ?? config.secretKeys),
     outbound: { http, slots: config.callsMax, drainMs: CALL_DRAIN_MS },
     callbackKey: await callbackKeyOf(stores.access),
+    tokenSecrets: config.tokenSecrets ?? [await tokenSecretOf(stores.access)],
     foldCacheBytesMax: config.foldCacheBytesMax,
     circuitBreakers: config.circuitBreakers,
     stepsOnReport: config.roles.has('decider'),

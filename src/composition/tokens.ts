@@ -26,6 +26,7 @@ import type { WorkerRegistry } from '../application/worker-registry.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { ParseCron } from '../domain/schedule/cron.ts';
 import type { AccessStore } from '../ports/access-store.ts';
+import type { AccessTokens } from '../ports/access-tokens.ts';
 import type { BlobCollector } from '../ports/blob-store.ts';
 import type { CallbackSeal } from '../ports/callback-seal.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -99,5 +100,6 @@ export const TOKENS = {
   doors: token<TaskDoors>('doors'),
   callbacks: token<CallbackSeal>('callbacks'),
   payloadSeal: token<PayloadSeal>('payloadSeal'),
+  accessTokens: token<AccessTokens>('accessTokens'),
   useCases: token<UseCases>('useCases'),
 } as const;

@@ -55,6 +55,7 @@ const LIBRARIES: readonly (readonly [name: RegExp, zones: readonly Zone[]])[] = 
   [/^croner$/, ['adapters/cron']],
   [/^express$/, ['adapters/http']],
   [/^pino$/, ['adapters/http', 'composition', 'main']],
+  [/^jose$/, ['adapters/keys']],
   [/^(commander|cli-table3)$/, ['adapters/cli']],
   [/^(quickjs-emscripten(-core)?|@jitl\/.*|jq-web)$/, ['adapters/sandbox']],
   [/^(ajv|ajv\/.*|ajv-formats)$/, ['adapters/json-schema', 'adapters/schema']],

@@ -47,7 +47,7 @@ export const createHttpApp = (options: HttpAppOptions): HttpApp => {
   const exchanges = new Exchanges();
   const namespaceExists = knownNamespaces(useCases.access);
   const streams = new StreamSlots(limits.streamsPerPrincipalMax);
-  const door: Door = { useCases, limits, version, streams, namespaceExists };
+  const door: Door = { useCases, limits, version, access, streams, namespaceExists };
   const handler = express();
   handler.disable('x-powered-by').disable('etag').set('query parser', false);
   handler.use(

@@ -1,16 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import { ADMIN_GRANT, PLATFORM_ADMIN_GRANT } from '../../application/access/scopes.ts';
-import type { Principal, UseCases } from '../../application/use-cases.ts';
+import type { CheckedToken, Principal, UseCases } from '../../application/use-cases.ts';
 import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type { ApiError } from './api-error.ts';
 import { headerValues } from './headers.ts';
 import { callerKind } from './local-caller.ts';
 
-const CREDENTIAL_CHARS_MAX = 256;
+const CREDENTIAL_CHARS_MAX = 2_048;
+/** A token has three parts; an API key none. */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const BEARER = /^Bearer +(\S+)$/i;
 
 const LOCAL_ADMINISTRATOR: Principal = { id: 'local-administrator', scopes: [ADMIN_GRANT, PLATFORM_ADMIN_GRANT] };
+
+/** What a client with a token has to hear: that it asks for another one. */
+const EXPIRED: ApiError = {
+  code: 'UNAUTHENTICATED',
+  message: 'The token has expired.',
+  details: { token: 'expired' },
+};
 
 /** One body for every cause, so that it does not tell a revoked key from one that never was. */
 const UNAUTHENTICATED: ApiError = { code: 'UNAUTHENTICATED', message: 'Credentials are missing or not valid.' };
@@ -29,14 +38,40 @@ export const authenticate = async (
   access: UseCases['access'],
 ): Promise<Result<Principal, ApiError>> => {
   const authorization = headerValues(request, 'authorization');
-  const keys = headerValues(request, 'x-api-key');
+  // Conductor's clients send what they have as it is, in a header of their own.
+  const keys = [...headerValues(request, 'x-api-key'), ...headerValues(request, 'x-authorization')];
   if (authorization.length + keys.length === 0) return authenticateAnonymous(request, policy);
   const key = onlyCredential(authorization, keys);
-  const principal = key === undefined ? undefined : await access.authenticate(key);
+  if (key === undefined) return err(UNAUTHENTICATED);
+  if (TOKEN.test(key)) return authenticateToken(request, policy, await access.checkToken(key));
+  const principal = await access.authenticate(key);
   return principal === undefined ? err(UNAUTHENTICATED) : ok(principal);
 };
 
-const authenticateAnonymous = (request: IncomingMessage, { mode }: AccessPolicy): Result<Principal, ApiError> => {
+const authenticateToken = (
+  request: IncomingMessage,
+  policy: AccessPolicy,
+  checked: CheckedToken,
+): Result<Principal, ApiError> => {
+  switch (checked.kind) {
+    case 'principal':
+      return ok(checked.principal);
+    case 'local':
+      return authenticateAnonymous(request, policy);
+    case 'expired':
+      return err(EXPIRED);
+    case 'invalid':
+      return err(UNAUTHENTICATED);
+    default:
+      return checked satisfies never;
+  }
+};
+
+/** Whoever needs no credentials here. */
+export const authenticateAnonymous = (
+  request: IncomingMessage,
+  { mode }: AccessPolicy,
+): Result<Principal, ApiError> => {
   if (mode === 'credentials') return err(UNAUTHENTICATED);
   const kind = callerKind(request);
   if (kind === 'remote') return err(UNAUTHENTICATED);

@@ -6,6 +6,7 @@ import type { Principal, UseCases } from '../../application/use-cases.ts';
 import type { Dialect } from '../../domain/definition/workflow-definition.ts';
 import type { Namespace } from '../../domain/kernel/brand.ts';
 import type { Result } from '../../domain/kernel/result.ts';
+import type { AccessPolicy } from './access-policy.ts';
 import type { ApiError } from './api-error.ts';
 import type { HttpLimits } from './limits.ts';
 import type { StreamSlots } from './stream-slots.ts';
@@ -43,6 +44,8 @@ export type CallContext = Readonly<{
   limits: HttpLimits;
   streams: StreamSlots;
   version: string;
+  /** Who may call without credentials. */
+  access: AccessPolicy;
   requestId: string;
   request: IncomingMessage;
   /** Aborts when the client goes away or the server stops. */

@@ -5,6 +5,7 @@ import { type Namespace, parseNamespace } from '../../domain/kernel/brand.ts';
 import { isJsonObject, type JsonValue } from '../../domain/kernel/json.ts';
 import { err, ok, type Result } from '../../domain/kernel/result.ts';
 import { DEFINITION_JSON_LIMITS, STRICT_JSON_LIMITS } from '../../domain/kernel/strict-json.ts';
+import type { AccessPolicy } from './access-policy.ts';
 import { type ApiError, NOT_FOUND } from './api-error.ts';
 import { isJsonContentType, isLenientJsonContentType } from './content-type.ts';
 import type { Exchange } from './exchange.ts';
@@ -20,6 +21,7 @@ export type Door = Readonly<{
   useCases: UseCases;
   limits: HttpLimits;
   version: string;
+  access: AccessPolicy;
   streams: StreamSlots;
   namespaceExists: (namespace: Namespace) => Promise<boolean>;
 }>;
@@ -58,8 +60,8 @@ export const serveRoute = async (
   if (!body.ok) return body;
   const granted = permitAll(principal, body.value.body === undefined ? [] : route.bodyScopes(body.value.body));
   if (!granted.ok) return granted;
-  const { useCases, limits, version, streams } = door;
-  const shared = { useCases, limits, version, streams, request, requestId: exchange.requestId };
+  const { useCases, limits, version, access, streams } = door;
+  const shared = { useCases, limits, version, access, streams, request, requestId: exchange.requestId };
   const call = { ...shared, signal: exchange.controller.signal, params, principal, namespace: namespace.value };
   return route.handle({ ...call, query: query.value, ...body.value });
 };

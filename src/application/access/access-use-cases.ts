@@ -1,6 +1,7 @@
 import type { Namespace } from '../../domain/kernel/brand.ts';
 import { err, ok } from '../../domain/kernel/result.ts';
 import type { AccessStore, ApiKeyRow } from '../../ports/access-store.ts';
+import type { AccessTokens } from '../../ports/access-tokens.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { KeyHasher } from '../../ports/key-hasher.ts';
@@ -8,13 +9,16 @@ import type { ApiKeySummary, UseCases } from '../use-cases.ts';
 import { newApiKey } from './api-key.ts';
 import { authenticator } from './authenticate.ts';
 import { isGrant } from './scopes.ts';
+import { LOCAL_SUBJECT, TOKEN_TTL_SECONDS, tokenChecker, tokenIssuer } from './tokens.ts';
 
 export type AccessPorts = Readonly<{ access: AccessStore; ids: Ids; clock: Clock; hasher: KeyHasher }>;
 
 type Access = UseCases['access'];
 
-/** The use cases of API keys and namespaces. */
-export const createAccessUseCases = (ports: AccessPorts): Access => ({
+/** What needs no tokens. */
+export const createKeyUseCases = (
+  ports: AccessPorts,
+): Omit<Access, 'issueToken' | 'issueLocalToken' | 'checkToken'> => ({
   createApiKey: createApiKey(ports),
   listApiKeys: async (namespace) => ok((await ports.access.listApiKeys(namespace)).map(summaryOf)),
   revokeApiKey: async (namespace, id) =>
@@ -30,6 +34,14 @@ export const createAccessUseCases = (ports: AccessPorts): Access => ({
     return ok(quotas);
   },
   namespaceExists: (namespace) => ports.access.namespaceExists(namespace),
+});
+
+/** The use cases of API keys, tokens and namespaces. */
+export const createAccessUseCases = (ports: AccessPorts & Readonly<{ tokens: AccessTokens }>): Access => ({
+  ...createKeyUseCases(ports),
+  issueToken: tokenIssuer(ports),
+  issueLocalToken: () => ports.tokens.issue(LOCAL_SUBJECT, TOKEN_TTL_SECONDS),
+  checkToken: tokenChecker(ports),
 });
 
 /** Makes a key with the asked grants. VALIDATION_FAILED for a grant nobody knows or an expiry that has passed, NOT_FOUND without the namespace. */

@@ -1,6 +1,6 @@
 import type { Instant } from '../../domain/kernel/brand.ts';
-import type { ApiKeyRow } from '../../ports/access-store.ts';
-import type { UseCases } from '../use-cases.ts';
+import type { AccessStore, ApiKeyRow } from '../../ports/access-store.ts';
+import type { Principal, UseCases } from '../use-cases.ts';
 import type { AccessPorts } from './access-use-cases.ts';
 import { prefixOfApiKey } from './api-key.ts';
 
@@ -18,11 +18,19 @@ export const authenticator =
     if (prefix === undefined) return undefined;
     const row = await access.findApiKeyByPrefix(prefix);
     const matches = hasher.equal(hasher.digest(key), row?.digest ?? hasher.digest(''));
-    const now = clock.now();
-    if (row === undefined || !matches || !isLive(row, now)) return undefined;
-    if (now - (row.lastUsedAt ?? 0) > LAST_USED_PRECISION_MS) await access.touchApiKey(row.id);
-    return { id: `key:${row.id}`, namespace: row.namespace, scopes: row.scopes };
+    return row === undefined || !matches ? undefined : principalOf(access, row, clock.now());
   };
+
+/** Who comes with a key that was proven; undefined when it has expired or was revoked. */
+export const principalOf = async (
+  access: Pick<AccessStore, 'touchApiKey'>,
+  row: ApiKeyRow,
+  now: Instant,
+): Promise<Principal | undefined> => {
+  if (!isLive(row, now)) return undefined;
+  if (now - (row.lastUsedAt ?? 0) > LAST_USED_PRECISION_MS) await access.touchApiKey(row.id);
+  return { id: `key:${row.id}`, namespace: row.namespace, scopes: row.scopes };
+};
 
 const isLive = (row: ApiKeyRow, now: Instant): boolean =>
   row.revokedAt === undefined && (row.expiresAt === undefined || row.expiresAt > now);

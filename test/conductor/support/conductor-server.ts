@@ -64,12 +64,14 @@ const sender =
  */
 export const startConductorServer = async (
   access: AccessPolicy = { mode: 'local-administrator' },
+  overrides: Partial<UseCases['access']> = {},
 ): Promise<ConductorServer> => {
   const server = await openRunningMemoryServer();
-  await server.useCases.access.createNamespace(NAMESPACE);
+  const useCases = { ...server.useCases, access: { ...server.useCases.access, ...overrides } };
+  await useCases.access.createNamespace(NAMESPACE);
   const problems: string[] = [];
   const log = pino({ level: 'warn', base: null }, { write: (line: string) => problems.push(line) });
-  const app = createHttpApp({ useCases: server.useCases, access, log, limits: HTTP_LIMITS, version: '1.2.3' });
+  const app = createHttpApp({ useCases, access, log, limits: HTTP_LIMITS, version: '1.2.3' });
   const http = await startHttpServer({ app, host: '127.0.0.1', port: 0 });
   return {
     url: http.url,

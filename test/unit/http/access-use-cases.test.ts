@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createSystemIds } from '../../../src/adapters/ids/system-ids.ts';
 import { sha256KeyHasher } from '../../../src/adapters/keys/sha256-key-hasher.ts';
 import { createMemoryStores } from '../../../src/adapters/memory/stores.ts';
-import { createAccessUseCases } from '../../../src/application/access/access-use-cases.ts';
-import type { UseCases } from '../../../src/application/use-cases.ts';
+import { createKeyUseCases } from '../../../src/application/access/access-use-cases.ts';
 import type { Instant, Namespace } from '../../../src/domain/kernel/brand.ts';
 import type { AccessStore } from '../../../src/ports/access-store.ts';
 
@@ -12,7 +11,7 @@ const START = 1_000_000;
 
 let now: number;
 let store: AccessStore;
-let access: UseCases['access'];
+let access: ReturnType<typeof createKeyUseCases>;
 let touches: number;
 let comparisons: number;
 
@@ -32,7 +31,7 @@ beforeEach(async () => {
     return sha256KeyHasher.equal(left, right);
   };
   const hasher = { ...sha256KeyHasher, equal };
-  access = createAccessUseCases({ access: store, ids: createSystemIds(clock), clock, hasher });
+  access = createKeyUseCases({ access: store, ids: createSystemIds(clock), clock, hasher });
   await access.createNamespace(TEAM);
 });
 

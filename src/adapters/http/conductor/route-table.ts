@@ -4,6 +4,7 @@ import { externalPayloadRoutes } from './routes/external-payload-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
 import { taskRoutes } from './routes/task-routes.ts';
+import { tokenRoutes } from './routes/token-routes.ts';
 import { workflowBulkRoutes } from './routes/workflow-bulk-routes.ts';
 import { workflowControlRoutes } from './routes/workflow-control-routes.ts';
 import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
@@ -16,6 +17,7 @@ import { workflowStartByNameRoutes, workflowStartRoutes } from './routes/workflo
  */
 export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...healthRoutes,
+  ...tokenRoutes,
   ...adminRoutes,
   ...externalPayloadRoutes,
   ...metadataRoutes,

@@ -1,4 +1,5 @@
 import { createSystemIds } from '../../../../src/adapters/ids/system-ids.ts';
+import { createJwtAccessTokens } from '../../../../src/adapters/keys/jwt-access-tokens.ts';
 import { sha256KeyHasher } from '../../../../src/adapters/keys/sha256-key-hasher.ts';
 import { createMemoryStores } from '../../../../src/adapters/memory/stores.ts';
 import { createAccessUseCases } from '../../../../src/application/access/access-use-cases.ts';
@@ -240,7 +241,14 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
   const store = createMemoryStores({ clock }).access;
   await store.createNamespace(NAMESPACE);
   await store.createNamespace(OTHER_NAMESPACE);
-  const access = createAccessUseCases({ access: store, ids: createSystemIds(clock), clock, hasher: sha256KeyHasher });
+  const tokens = createJwtAccessTokens(['a secret of tests'], clock);
+  const access = createAccessUseCases({
+    access: store,
+    ids: createSystemIds(clock),
+    clock,
+    hasher: sha256KeyHasher,
+    tokens,
+  });
   return {
     definitions: { ...definitions, ...overrides.definitions },
     executions: { ...executions, ...overrides.executions },

@@ -100,7 +100,7 @@ class SearchParser {
     } while (this.takes('comma'));
     if (!this.takes('close')) return err(`The list is not closed before ${this.shown()}.`);
     if (field === CLASSIFIER) return ok(values.includes('workflow') ? EVERYTHING : NOTHING);
-    const read = values.map((value) => valueOf(field, value));
+    const read = values.map((value) => wantedValue(field, value));
     const wrong = values.find((_, index) => read[index] === undefined);
     if (wrong !== undefined) return err(`${wrong} is not a number.`);
     return ok({ kind: 'field', field, test: { operator: 'in', values: read.filter((value) => value !== undefined) } });
@@ -151,7 +151,7 @@ class SearchParser {
   }
 }
 
-const valueOf = (field: QueryField, text: string): string | number | undefined => {
+const wantedValue = (field: QueryField, text: string): string | number | undefined => {
   const kind = kindOf(field);
   if (kind === 'text') return text;
   if (!NUMBER.test(text)) return undefined;
@@ -168,6 +168,6 @@ const testOf = (
   if (typeof field !== 'string' && operator !== '=') {
     return err(`Tasks, input and output can only be compared by =, != and IN, not by ${operator}.`);
   }
-  const value = valueOf(field, text);
+  const value = wantedValue(field, text);
   return value === undefined ? err(`${text} is not a number.`) : ok({ operator, value });
 };
