@@ -145,9 +145,15 @@ describe('the time of a token', () => {
 describe('without a credential', () => {
   const isOpen = ({ scope }: (typeof CONDUCTOR_ROUTES)[number]) => scope === PUBLIC;
 
-  test('nothing but health, the version and the exchange of keys is open', () => {
+  test('nothing but health, the version, the exchange of keys, and addresses that prove themselves is open', () => {
     const open = CONDUCTOR_ROUTES.filter(isOpen).map(({ method, path }) => `${method} ${path}`);
-    expect(open).toEqual(['GET /api/health', 'GET /api/version', 'POST /api/token']);
+    expect(open).toEqual([
+      'GET /api/health',
+      'GET /api/version',
+      'POST /api/token',
+      'PUT /api/external/payloads/:token',
+      'GET /api/external/payloads/:token',
+    ]);
   });
 
   test('every other route is 401, and with a credential that lacks its scope 403', async () => {

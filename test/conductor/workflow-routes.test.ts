@@ -77,6 +77,18 @@ describe('what a start says', () => {
     expect((await send('POST', '', { name: 'start_nobody' })).json).toMatchObject({ status: 404 });
   });
 
+  test('may name an input that was uploaded before', async () => {
+    await given(server, 'start_external', [simple('start_external_step')]);
+    const place = await send('GET', '/externalstoragelocation?operation=WRITE&payloadType=WORKFLOW_INPUT');
+    const { uri, path } = place.json as { uri: string; path: string };
+    const content = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"large":"x"}' };
+    expect((await fetch(uri, content)).status).toBe(200);
+    const id = await started('start_external', { externalInputPayloadStoragePath: path });
+    expect((await send('GET', `/${id}`)).json).toMatchObject({ input: { large: 'x' } });
+    const missing = { name: 'start_external', externalInputPayloadStoragePath: 'workflow_input/none.json' };
+    expect((await send('POST', '', missing)).status).toBe(400);
+  });
+
   test('with a definition that is not valid is refused with the place', async () => {
     const workflowDef = { name: 'start_broken', tasks: [{ name: 'x', taskReferenceName: 'x', type: 'SWITCH' }] };
     const answer = await send('POST', '', { name: 'start_broken', workflowDef });

@@ -43,12 +43,6 @@ export const startOf = (call: Asked, given: Partial<StartBody>): Result<StartReq
   const { version, correlationId, priority = 0, taskToDomain, workflowDef, createdBy = call.principal.id } = given;
   const name = given.name ?? nameIn(workflowDef);
   if (name === undefined || name === '') return invalid('name', 'Workflow name cannot be null or empty');
-  if (given.externalInputPayloadStoragePath !== undefined && given.externalInputPayloadStoragePath !== '') {
-    return invalid(
-      'externalInputPayloadStoragePath',
-      'There is no external payload storage here: send the input itself.',
-    );
-  }
   const idempotency = idempotencyOf(call, given);
   if (!idempotency.ok) return idempotency;
   return ok(

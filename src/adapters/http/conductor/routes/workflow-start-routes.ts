@@ -1,6 +1,6 @@
 import { withoutUndefined } from '../../../../domain/definition/without-undefined.ts';
 import type { ExecutionId } from '../../../../domain/kernel/brand.ts';
-import { ok, type Result } from '../../../../domain/kernel/result.ts';
+import { err, ok, type Result } from '../../../../domain/kernel/result.ts';
 import type { ApiError } from '../../api-error.ts';
 import { conductorRoute, type Handled, json, type NamespaceCall, NOTHING, type Route, text } from '../../route.ts';
 import { INTEGER_MAX } from '../../schemas/common.ts';
@@ -21,8 +21,20 @@ const WAIT_SECONDS_DEFAULT = 10;
 
 type Call = NamespaceCall<string, unknown, unknown>;
 
-const started = async (call: Call, body: Partial<StartBody>): Promise<Result<ExecutionId, ApiError>> => {
-  const request = startOf(call, body);
+/** The input that was uploaded before, if the request names one. */
+const withInput = async (call: Call, body: Partial<StartBody>): Promise<Result<Partial<StartBody>, ApiError>> => {
+  const { externalInputPayloadStoragePath: path } = body;
+  if (path === undefined || path === '') return ok(body);
+  const input = await call.useCases.payloads.load(call.namespace, path);
+  if (input.ok) return ok({ ...body, input: input.value });
+  const { message } = input.error;
+  return err({ code: 'VALIDATION_FAILED', message, path: 'externalInputPayloadStoragePath' });
+};
+
+const started = async (call: Call, given: Partial<StartBody>): Promise<Result<ExecutionId, ApiError>> => {
+  const body = await withInput(call, given);
+  if (!body.ok) return body;
+  const request = startOf(call, body.value);
   if (!request.ok) return request;
   const run = await call.useCases.executions.start(call.namespace, request.value);
   return run.ok ? ok(run.value.executionId) : run;
