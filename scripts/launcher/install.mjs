@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { markInstalled, reasonToInstall } from './freshness.mjs';
 import { takeInstallLock } from './install-lock.mjs';
 import { LauncherError } from './launcher-error.mjs';
@@ -65,6 +67,15 @@ const installNow = async (root) => {
   throw new LauncherError(`installing the packages failed (npm ci, exit ${code}): ${cause}, then run this again.`);
 };
 
+/** Through a link, npm ci would empty the folder of another checkout while that one may be running. */
+const refuseLink = (root, reason) => {
+  const folder = join(root, 'node_modules');
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new LauncherError(
+    `${reason}, but ${folder} is a link: install where it leads, or remove it and run this again.`,
+  );
+};
+
 /**
  * Brings node_modules to what package-lock.json says, if it is not so already. Everything is written to stderr.
  * Only one process installs at a time; the others wait and then find the work done.
@@ -75,6 +86,7 @@ export async function ensureInstalled(root) {
   try {
     const reason = reasonToInstall(root);
     if (reason === undefined) return;
+    refuseLink(root, reason);
     say(`${reason}: running npm ci (once; it takes about half a minute).`);
     await installNow(root);
   } finally {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -81,6 +81,17 @@ describe('installing', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'hello\n' });
     expect(stderr).toContain('rondo: the packages are not installed yet: running npm ci');
     expect(await npmCalls()).toEqual([expect.stringMatching(/^npm ci --ignore-scripts --no-audit --no-fund/)]);
+  });
+
+  test('packages that another checkout lends by a link are left alone when they are not those of the lockfile', async () => {
+    const lent = join(root, 'of-another-checkout');
+    await mkdir(join(lent, 'precious'), { recursive: true });
+    await symlink(lent, join(root, 'node_modules'));
+    const { exitCode, stdout, stderr } = await hello();
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('is a link: install where it leads');
+    expect(await npmCalls()).toEqual([]);
+    expect(await readdir(lent)).toEqual(['precious']);
   });
 
   test('packages that are as the lockfile says are left alone', async () => {
