@@ -78,6 +78,18 @@ describe('a jump', () => {
   });
 });
 
+describe('a jump into a fork that was refused', () => {
+  it('is refused, as its branches have not begun', () => {
+    const inputParameters = { x: '${workflow.${workflow.input.p}}' };
+    const tasks = [fork('f', [chain('a'), chain('b')], { optional: true, inputParameters }), join('j'), simple('z')];
+    const run = new Run({ tasks }, { input: { p: 'secrets.x' } });
+    expect([run.open(), run.seen('f').status]).toEqual([['z'], 'COMPLETED_WITH_ERRORS']);
+    expect(run.request({ type: 'Jump', by: 'x', to: 'a' })?.message).toBe(
+      'Task a is part of f, which has not begun; jump to f.',
+    );
+  });
+});
+
 describe('an upgrade', () => {
   const upgraded = (before: readonly Step[], after: readonly Step[], fields = {}) => {
     const run = new Run({ tasks: before });

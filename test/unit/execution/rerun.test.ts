@@ -325,6 +325,23 @@ describe('what reads of a task runs again with it, wherever it stands', () => {
     expect([run.status, run.view.tasks.filter(({ ref }) => ref === 'n')]).toEqual(['COMPLETED', []]);
   });
 
+  it('is told by its name, whatever order it ran in', () => {
+    const reader = (ref: string) => simple(ref, { inputParameters: { x: '${a.output.n}', y: '${b.output.n}' } });
+    const branch = [wait('w'), reader('r2'), reader('r1')];
+    const run = new Run({ tasks: [fork('f', [[value('a'), value('b')], branch]), join('j')] });
+    run.complete('a').complete('b').complete('w').complete('r2').complete('r1');
+    run.rerun('a');
+    expect(run.eventsOf('ExecutionRerun')[0]).toMatchObject({
+      resets: ['a', 'j', 'b', 'r2', 'r1'],
+      waits: [
+        { ref: 'r1', on: ['a', 'b'] },
+        { ref: 'r2', on: ['a', 'b'] },
+      ],
+    });
+    run.completeAll();
+    expect(run.status).toBe('COMPLETED');
+  });
+
   it('is not told apart from the whole that it is part of', () => {
     const inner = [value('a'), simple('b', { inputParameters: { x: '${a.output.n}' } })];
     const run = new Run({ tasks: [loop('l', 2, inner), simple('z')] }).completeAll(() => ({ n: 1 }));

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { RETRY_AFTER_MS_MAX } from '../../../src/domain/execution/outcome.ts';
+import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import {
   exclusiveJoin,
   fork,
   join,
   loop,
+  type Step,
   setVariable,
   simple,
   switchOn,
@@ -249,5 +252,40 @@ describe('a retry of a run', () => {
     ).complete('a');
     expect(run.reason).toContain('FORBIDDEN_REFERENCE');
     expect(run.retry().status).toBe('FAILED');
+  });
+});
+
+describe('the retry of a call whose host said when to come again', () => {
+  const call = (fields = {}): Step => ({
+    name: 'h',
+    taskReferenceName: 'h',
+    type: 'HTTP',
+    inputParameters: { http_request: { uri: 'https://api.example.com/', method: 'GET' } },
+    retryCount: 1,
+    retryDelaySeconds: 2,
+    jitter: 0,
+    ...fields,
+  });
+  const retriedAfter = (step: Step, output: JsonObject): number => {
+    const run = new Run({ tasks: [step, simple('b')] });
+    const key = String(step.taskReferenceName);
+    run.settle(key, 'FAILED', { output });
+    return run.task(key).visibleAt - START;
+  };
+
+  it.each<[string, JsonObject, JsonObject, number]>([
+    ['waits as long as that', {}, { retryAfterSeconds: 30 }, 30_000],
+    ['and a fraction of a second', {}, { retryAfterSeconds: 2.5004 }, 2_500],
+    ['never less than its policy says', {}, { retryAfterSeconds: 1 }, 2_000],
+    ['never longer than its policy lets it', { maxRetryDelaySeconds: 10 }, { retryAfterSeconds: 30 }, 10_000],
+    ['never longer than an hour without such a bound', {}, { retryAfterSeconds: 1e9 }, RETRY_AFTER_MS_MAX],
+    ['as its policy says where that is no time to come', {}, { retryAfterSeconds: -5 }, 2_000],
+    ['nor a number', {}, { retryAfterSeconds: '30' }, 2_000],
+    ['nor said at all', {}, {}, 2_000],
+  ])('%s', (_, fields, output, ms) => expect(retriedAfter(call(fields), output)).toBe(ms));
+
+  it('is a matter of calls only: what a worker tells in its output is its own', () => {
+    const own = simple('a', { retryCount: 1, retryDelaySeconds: 2, jitter: 0 });
+    expect(retriedAfter(own, { retryAfterSeconds: 30 })).toBe(2_000);
   });
 });

@@ -113,6 +113,9 @@ describe('the input of PULL_WORKFLOW_MESSAGES', () => {
     [{ blocking: false, batchSize: '2' }, 'COMPLETED'],
     [{ blocking: 'true' }, 'RUNNING'],
     [{ blocking: null, batchSize: null }, 'RUNNING'],
+    [{ batchSize: MESSAGES_WAITING_MAX }, 'RUNNING'],
+    [{ batchSize: MESSAGES_WAITING_MAX + 1 }, 'FAILED'],
+    [{ batchSize: 1.5 }, 'FAILED'],
   ])('may be text or absent: %j', (input, status) => {
     expect(new Run({ tasks: [pull('p', input)] }).status).toBe(status);
   });
