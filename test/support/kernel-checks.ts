@@ -81,8 +81,25 @@ const checkFold = (run: Driven, before: number): void => {
   must(snapshot(early) === untouched, 'evolve leaves the given state as it was', () => []);
   const folded = snapshot(foldOf(run, run.log));
   must(folded === kept, 'the log folded from scratch is the state that was kept', () => JSON.parse(folded));
-  const { variables } = projectView(run.state.executionId, run.log);
-  must(canonicalJson(variables) === canonicalJson(run.state.variables), 'history tells the variables', () => variables);
+  checkView(run);
+};
+
+/** What history shows is what the fold knows. */
+const checkView = ({ state, log }: Driven): void => {
+  const view = projectView(state.executionId, log);
+  const { variables, status, awaitingAdmission = false, tasks, input, correlationId, parent } = view;
+  must(canonicalJson(variables) === canonicalJson(state.variables), 'history tells the variables', () => variables);
+  must(status === state.lifecycle.status, 'history tells the status', () => status);
+  must(awaitingAdmission === state.awaitingAdmission, 'history tells what the run awaits', () => awaitingAdmission);
+  must(canonicalJson(input) === canonicalJson(state.started?.input ?? {}), 'history tells the input', () => input);
+  must(correlationId === state.started?.correlationId, 'history tells the correlation id', () => correlationId);
+  must(parent?.taskId === state.parent?.taskId, 'history tells who waits for the run', () => parent);
+  const latest = new Map(tasks.map((task) => [keyOf(task), task]));
+  for (const { key, phase, status: its, attempt } of state.tasks.values()) {
+    if (phase.kind !== 'attempt') continue;
+    const shown = latest.get(key);
+    must(shown?.status === its && shown.attempt === attempt, 'history tells what is open', () => [shown, its, attempt]);
+  }
 };
 
 const checkFixedPoint = (run: Driven): void => {

@@ -174,6 +174,39 @@ describe('a preview with another version', () => {
     expect([found.difference, found.unused]).toEqual([undefined, []]);
   });
 
+  it('turns back where the record does, though that is not at its end yet', () => {
+    const fields = { timeoutSeconds: 60, timeoutPolicy: 'TIME_OUT_WF' };
+    const tasks = [simple('a', { compensateWith: 'una' }), simple('b')];
+    const turned = new Run({ tasks, fields }).complete('a').advance(60_000);
+    const found = preview(turned, { tasks, fields: { ...fields, version: 2 } });
+    expect(typesOf(found.events).slice(-2)).toEqual(['CompensationStarted', 'TaskScheduled a__compensate']);
+    expect([found.difference, found.unused]).toEqual([undefined, []]);
+  });
+
+  it('is told why, where somebody said so', () => {
+    const by = 'anna';
+    const told = new Run(twoSteps);
+    for (const type of ['Pause', 'Resume', 'Terminate', 'Retry', 'Terminate'] as const) {
+      told.request({ type, by, reason: `${type} it` });
+    }
+    const found = preview(told, { ...twoSteps, fields: { version: 2 } });
+    expect([found.difference, found.unused]).toEqual([undefined, []]);
+    expect(found.events.filter(({ event }) => 'by' in event)).toHaveLength(5);
+  });
+
+  it('is not ended by the end of a record that a task had brought about, which this version excuses', () => {
+    const deadline = { timeoutSeconds: 600, timeoutPolicy: 'TIME_OUT_WF' };
+    const timed = simple('a', { retryCount: 0, timeoutPolicy: 'TIME_OUT_WF' });
+    const ended = new Run({ tasks: [timed, simple('b')], fields: deadline }).timeOut('a', 'START_TO_CLOSE');
+    expect([ended.status, ended.view.failedTask]).toEqual(['TIMED_OUT', 'a']);
+    const found = preview(ended, {
+      tasks: [{ ...timed, timeoutPolicy: 'RETRY', optional: true }, simple('b')],
+      fields: deadline,
+    });
+    expect(typesOf(found.events).at(-1)).toBe('TaskScheduled b');
+    expect(found.unused).toEqual([]);
+  });
+
   it('gives what a cache gave to the attempt that it was for', () => {
     const cached = simple('a', { cacheConfig: { key: 'k', ttlInSecond: 60 } });
     const outputs = new Map([[JSON.stringify(['a', 'k']), { from: 'the cache' }]]);
