@@ -9,9 +9,11 @@ import {
   loop,
   loopOverItems,
   noop,
+  pull,
   type Step,
   simple,
   switchOn,
+  wait,
 } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -274,6 +276,44 @@ describe('a restart', () => {
     expect(run.task('a').attempt).toBe(3);
   });
 
+  it('knows nothing of what came to the run before', () => {
+    const tasks = [
+      fork('f', [
+        [simple('p', { permissive: true }), pull('m'), wait('w')],
+        [simple('a', { compensateWith: 'una' }), simple('s')],
+      ]),
+      join('j', [], { optional: true }),
+      simple('z'),
+    ];
+    const fields = { timeoutSeconds: 60, timeoutPolicy: 'ALERT_ONLY' };
+    const run = new Run({ tasks, fields }).pause();
+    run.message({ n: 1 });
+    run.signal('w');
+    run.skip('s');
+    run.resume().advance(60_000).failForGood('p').complete('a');
+    expect(run.seen('s').status).toBe('SKIPPED');
+    run.terminate().restart();
+    const { state } = run;
+    expect([state.signals, state.messages, state.messageBytes, state.compensable]).toEqual([[], [], 0, []]);
+    expect([state.permissiveFailure, state.patched, state.executionDeadlineMissed]).toEqual([undefined, false, false]);
+    run.complete('p').complete('a');
+    expect(run.open()).toEqual(['m', 's']);
+    run.advance(60_000);
+    expect(run.eventsOf('ExecutionDeadlineMissed')).toHaveLength(2);
+    run.message({ n: 2 });
+    run.signal('w');
+    run.complete('s').complete('z');
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('undoes again what it did again', () => {
+    const run = new Run({ tasks: [simple('a', { compensateWith: 'una' }), simple('b')] });
+    run.complete('a').failForGood('b').complete('a__compensate').restart();
+    expect([run.view.compensation, run.view.variables]).toEqual([undefined, {}]);
+    run.complete('a').failForGood('b');
+    expect([run.open(), run.task('a__compensate').attempt]).toEqual([['a__compensate'], 2]);
+  });
+
   it('is refused while the run is open, and for a completed run of a definition that says so', () => {
     const run = new Run({ tasks: chain('a'), fields: { restartable: false } });
     const restart = () => run.request({ type: 'Restart', by: 'x' })?.code;
@@ -306,7 +346,8 @@ describe('a rerun of named tasks', () => {
         simple('z'),
       ],
     });
-    run.completeAll().rerunTasks(['l', 'a', 'f'], false);
+    run.completeAll().rerunTasks(['l', 't__2', 'a', 'f', 'p'], false);
+    expect(run.eventsOf('TasksRerun')[0]).toMatchObject({ resets: ['a', 'f', 'l'], stale: ['b', 'j', 'z'] });
     expect(run.open()).toEqual(['a']);
     run.complete('a');
     expect(run.open()).toEqual(['p', 'q', 't__1']);

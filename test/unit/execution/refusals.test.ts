@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MESSAGES_BYTES_MAX, MESSAGES_WAITING_MAX } from '../../../src/domain/execution/messages.ts';
 import type { ExecutionRequest } from '../../../src/domain/execution/requests.ts';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import { VARIABLES_BYTES_MAX } from '../../../src/domain/tasks/plain-operators.ts';
 import { fork, human, join, loop, type Step, simple, switchOn, wait, yieldStep } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
@@ -122,6 +123,17 @@ describe('a run that is going refuses', () => {
     expect([other.message(large), other.message(large)]).toEqual([undefined, undefined]);
     expect(other.state.messageBytes).toBe(MESSAGES_BYTES_MAX);
     expect(other.message({})?.message).toBe('The messages that wait would be larger than 8388608 bytes as JSON.');
+  });
+});
+
+describe('variables that an operator sets', () => {
+  it('are refused beyond what they may hold together, to the byte', () => {
+    const run = new Run({ tasks: chain('a'), fields: { variables: { a: 1 } } }, { checks: false });
+    const left = VARIABLES_BYTES_MAX - '{"a":1,"b":""}'.length;
+    const said = `PAYLOAD_TOO_LARGE The variables would exceed ${VARIABLES_BYTES_MAX} bytes as JSON.`;
+    expect(refusal(run, { type: 'SetVariables', variables: { b: 'x'.repeat(left + 1) } })).toBe(said);
+    expect(refusal(run, { type: 'SetVariables', variables: { b: 'x'.repeat(left) } })).toBe('accepted');
+    expect(run.view.variables).toEqual({ a: 1, b: 'x'.repeat(left) });
   });
 });
 

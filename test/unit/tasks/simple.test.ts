@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { parseTaskDefinition } from '../../../src/domain/definition/parse-task-definition.ts';
 import { resume } from '../../../src/domain/execution/resume.ts';
-import { retryDelayMs } from '../../../src/domain/execution/retry.ts';
+import { RETRY_DELAY_MS_MAX, retryDelayMs } from '../../../src/domain/execution/retry.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { dynamicFork, fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
 import { Run, START } from '../../support/drive.ts';
@@ -66,6 +67,31 @@ describe('SIMPLE', () => {
     }
     run.fail('a', 'busy');
     expect([run.status, run.reason]).toEqual(['FAILED', 'Task a failed with status FAILED: busy']);
+  });
+
+  it.each([
+    [{ retryLogic: 'FIXED' }, 3, 0.5, 10_000],
+    [{ retryLogic: 'LINEAR_BACKOFF', backoffScaleFactor: 3 }, 2, 0.5, 60_000],
+    [{ retryLogic: 'EXPONENTIAL_BACKOFF', backoffScaleFactor: 3 }, 3, 0.5, 90_000],
+    [{ jitter: 0.5 }, 1, 0, 5_000],
+    [{ jitter: 0.5 }, 1, 0.75, 12_500],
+    [{ backoffJitterMs: 1_000 }, 1, 0.25, 10_250],
+    [{ jitter: 0.5, backoffJitterMs: 1_000 }, 1, 0.75, 13_250],
+    [{ maxRetryDelaySeconds: 4 }, 1, 0.5, 4_000],
+    [{ maxRetryDelaySeconds: 12, jitter: 1 }, 1, 0.9, 12_000],
+    [{ retryLogic: 'EXPONENTIAL_BACKOFF', backoffScaleFactor: 1000 }, 50, 0.5, RETRY_DELAY_MS_MAX],
+  ])('with %j waits before retry %s, by the chance %s, for %s ms', (fields, n, chance, ms) => {
+    const given = {
+      name: 'a',
+      retryDelaySeconds: 10,
+      jitter: 0,
+      retryLogic: 'FIXED',
+      maxRetryDelaySeconds: 0,
+      ...fields,
+    };
+    const parsed = parseTaskDefinition(given, 'v1');
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.error));
+    expect(retryDelayMs(parsed.value.policy, n, chance)).toBe(ms);
   });
 
   it('never waits longer than its cap, whatever chance adds', () => {
