@@ -309,7 +309,7 @@ describe('a restart', () => {
   it('undoes again what it did again', () => {
     const run = new Run({ tasks: [simple('a', { compensateWith: 'una' }), simple('b')] });
     run.complete('a').failForGood('b').complete('a__compensate').restart();
-    expect([run.view.compensation, run.view.variables]).toEqual([undefined, {}]);
+    expect([run.state.compensation, run.view.variables]).toEqual([undefined, {}]);
     run.complete('a').failForGood('b');
     expect([run.open(), run.task('a__compensate').attempt]).toEqual([['a__compensate'], 2]);
   });
