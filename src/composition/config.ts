@@ -61,6 +61,24 @@ const tokenSecrets = z
   .transform((secrets) => secrets as unknown as readonly [string, ...string[]])
   .optional();
 
+/** A JSON object of names and URLs; no problem tells a part of one. */
+const datasources = z
+  .string()
+  .transform((text) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      return undefined;
+    }
+  })
+  .pipe(
+    z.record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/), z.string().regex(/^postgres(ql)?:\/\//), {
+      error: 'must be a JSON object of names and URLs that begin with postgres://',
+    }),
+  )
+  .transform((urls) => new Map(Object.entries(urls)))
+  .default(new Map());
+
 /** Every variable that Rondo reads; docs/operations.md describes them and test/unit/docs/operations.test.ts keeps it so. */
 export const environmentSchema = z.object({
   PORT: integer(0, 65_535, 8080).describe('port of the HTTP server; 0 takes a free one'),
@@ -90,6 +108,7 @@ export const environmentSchema = z.object({
   RONDO_CIRCUIT_BREAKERS: boolean(false).describe(
     'leave targets of system tasks alone for a while that fail again and again',
   ),
+  RONDO_DATASOURCES: datasources.describe('databases that JDBC tasks may use by name: a JSON object of names and URLs'),
   RONDO_SECRET_KEYS: secretKeys.describe('keys that secrets are sealed with, id:base64: the first seals, all open'),
   RONDO_TOKEN_SECRETS: tokenSecrets.describe(
     'what access tokens are signed with; default: a secret that the database keeps',
@@ -119,6 +138,7 @@ export type Config = Readonly<{
   circuitBreakers: boolean;
   secretKeys: readonly SealKey[];
   tokenSecrets: readonly [string, ...string[]] | undefined;
+  datasources: ReadonlyMap<string, string>;
   logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   allowUnsafeDurability: boolean;
 }>;
@@ -148,6 +168,7 @@ export const readConfig = (
     sandboxThreads: values.RONDO_SANDBOX_THREADS,
     callsMax: values.RONDO_CALLS_MAX,
     outboundNetworks: values.RONDO_OUTBOUND_NETWORKS,
+    datasources: values.RONDO_DATASOURCES,
     secretKeys: values.RONDO_SECRET_KEYS,
     outboundHosts: values.RONDO_OUTBOUND_HOSTS,
     circuitBreakers: values.RONDO_CIRCUIT_BREAKERS,

@@ -68,6 +68,7 @@ import type { PayloadStore } from '../ports/payload-store.ts';
 import type { ScheduleStore } from '../ports/schedule-store.ts';
 import type { SteeringSandbox, TaskSandbox } from '../ports/script-sandbox.ts';
 import type { SecretSeal } from '../ports/secret-seal.ts';
+import type { SqlDatasources } from '../ports/sql-datasources.ts';
 import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { WorkerPollStore } from '../ports/worker-polls.ts';
@@ -75,7 +76,7 @@ import type { Log } from './log.ts';
 import { TOKENS } from './tokens.ts';
 
 /** The doors to the outside, how many calls may be under way through them, and how long a stop waits for these. */
-export type Outbound = Readonly<{ http: OutboundHttp; slots: number; drainMs: number }>;
+export type Outbound = Readonly<{ http: OutboundHttp; datasources: SqlDatasources; slots: number; drainMs: number }>;
 
 /** The adapters that a composition is built on; each is required, so a missing one does not compile. */
 export type Foundations = Readonly<{

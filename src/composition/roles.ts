@@ -220,7 +220,7 @@ const systemTasksLoop = (c: DependencyContainer): Loop => {
 
 const callsLoop = (c: DependencyContainer): Loop => {
   const log = c.resolve(TOKENS.log);
-  const { http, slots, drainMs } = c.resolve(TOKENS.outbound);
+  const { http, datasources, slots, drainMs } = c.resolve(TOKENS.outbound);
   const calls = new RunCalls({
     engine: c.resolve(TOKENS.engine),
     reports: c.resolve(TOKENS.reports),
@@ -229,6 +229,10 @@ const callsLoop = (c: DependencyContainer): Loop => {
     delayed: c.resolve(TOKENS.delayed),
     secrets: c.resolve(TOKENS.fillSecrets),
     http,
+    datasources,
+    index: c.resolve(TOKENS.index),
+    sandbox: c.resolve(TOKENS.sandbox),
+    breakers: c.resolve(TOKENS.breakers),
     slots,
     drainMs,
     ids: c.resolve(TOKENS.ids),

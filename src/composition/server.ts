@@ -7,6 +7,7 @@ import { type HttpServer, startHttpServer } from '../adapters/http/server.ts';
 import { createSecretSeal, type SealKey } from '../adapters/keys/aes-gcm-seal.ts';
 import type { ReachableNetworks } from '../adapters/outbound/address-guard.ts';
 import { createGuardedHttp } from '../adapters/outbound/guarded-http.ts';
+import { openDatasources } from '../adapters/postgres/datasources.ts';
 import { assertDurable } from '../adapters/postgres/health.ts';
 import { ensurePartitions, migrate } from '../adapters/postgres/migrate.ts';
 import { createPostgresStores } from '../adapters/postgres/stores.ts';
@@ -62,6 +63,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     networks: config.outboundNetworks ?? options.networks,
     hosts: config.outboundHosts,
   });
+  const datasources = openDatasources(config.datasources);
   const container = compose({
     ...stores,
     log,
@@ -70,7 +72,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     steering: await createSteeringSandbox(),
     sandbox,
     seal: createSecretSeal(options.secretKeys ?? config.secretKeys),
-    outbound: { http, slots: config.callsMax, drainMs: CALL_DRAIN_MS },
+    outbound: { http, datasources, slots: config.callsMax, drainMs: CALL_DRAIN_MS },
     callbackKey: await callbackKeyOf(stores.access),
     tokenSecrets: config.tokenSecrets ?? [await tokenSecretOf(stores.access)],
     foldCacheBytesMax: config.foldCacheBytesMax,
@@ -89,6 +91,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     container.resolve(TOKENS.delayed).close();
     await sandbox.close();
     await http.close();
+    await datasources.close();
     await wake.close();
     await stores.close();
   };

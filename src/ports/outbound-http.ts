@@ -30,9 +30,13 @@ export type OutboundProblem = Readonly<{
     | 'RESPONSE_TOO_LARGE'
     | 'CONNECTION_FAILED'
     | 'TIMED_OUT'
+    /** Nothing was sent: the host has failed too often lately. */
+    | 'CIRCUIT_OPEN'
     /** The caller gave it up. */
     | 'ABORTED';
   message: string;
+  /** When it makes sense to ask again, where that is known. */
+  retryAfterMs?: number;
 }>;
 
 /**

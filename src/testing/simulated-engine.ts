@@ -32,6 +32,9 @@ const sandbox = createTaskSandbox({ workersMax: 1 });
 const NO_CALLS: Outbound = {
   slots: 1,
   drainMs: 0,
+  datasources: {
+    run: async () => err({ code: 'UNKNOWN_DATASOURCE', message: 'A simulation has none.', retryable: false }),
+  },
   http: { send: async () => err({ code: 'URL_NOT_ALLOWED', message: 'A simulation makes no calls.' }) },
 };
 

@@ -79,6 +79,8 @@ export const SUBJECTS: Readonly<Record<TaskType, Subject>> = {
   TERMINATE_WORKFLOW: attempted('TERMINATE_WORKFLOW', {}, { workflowId: 'other' }),
   UPDATE_TASK: attempted('UPDATE_TASK', {}, { workflowId: 'other', taskRefName: 'its', taskStatus: 'COMPLETED' }),
   HTTP: attempted('HTTP', {}, { uri: 'https://api.example.com/' }),
+  HTTP_POLL: attempted('HTTP_POLL', {}, { uri: 'https://api.example.com/' }),
+  JDBC: attempted('JDBC', {}, { datasource: 'orders', statement: 'select 1' }),
   WAIT: attempted('WAIT'),
   YIELD: attempted('YIELD'),
   HUMAN: attempted('HUMAN'),

@@ -50,9 +50,13 @@ export const retryAfterSeconds = (value: string | undefined, now: Instant): numb
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1_000));
 };
 
-export const ofProblem = ({ code, message }: OutboundProblem): CallResult => {
+export const ofProblem = ({ code, message, retryAfterMs }: OutboundProblem): CallResult => {
   if (code === 'ABORTED') return GIVEN_UP;
-  return FOR_GOOD.has(code) ? failedForGood(`${code}: ${message}`) : failed(`${code}: ${message}`);
+  if (FOR_GOOD.has(code)) return failedForGood(`${code}: ${message}`);
+  return failed(
+    `${code}: ${message}`,
+    retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) },
+  );
 };
 
 /** The answer as a task gives it, and what it means for the task. */

@@ -2,12 +2,16 @@ import { interval, type Observable, Subject } from 'rxjs';
 import { payloadProblem } from '../../domain/execution/payload-limit.ts';
 import { CALLS_QUEUE } from '../../domain/execution/queues.ts';
 import { addMs } from '../../domain/kernel/brand.ts';
-import { isJsonObject, type JsonObject } from '../../domain/kernel/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/kernel/json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { DEFERRAL_MS_MAX, type EngineStore, type LeasedTask } from '../../ports/engine-store.ts';
+import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { OutboundHttp } from '../../ports/outbound-http.ts';
+import type { TaskSandbox } from '../../ports/script-sandbox.ts';
+import type { SqlDatasources } from '../../ports/sql-datasources.ts';
 import { CALLS_TOPIC } from '../../ports/wake-signal.ts';
+import type { CircuitBreakers } from '../circuit-breakers.ts';
 import type { DelayedWakes } from '../delayed-wakes.ts';
 import type { HeldLeases } from '../held-leases.ts';
 import type { ReleaseLeases } from '../release-leases.ts';
@@ -15,7 +19,10 @@ import type { ReportTasks } from '../report-tasks.ts';
 import type { FillSecrets } from '../values/fill-secrets.ts';
 import { redacted } from '../values/redact.ts';
 import { type CallResult, failedForGood } from './call-result.ts';
+import { throughBreaker } from './guarded-by-breaker.ts';
+import { httpPoll } from './http-poll.ts';
 import { httpTask } from './http-task.ts';
+import { jdbcTask } from './jdbc-task.ts';
 
 export type RunCallsDeps = Readonly<{
   engine: EngineStore;
@@ -24,6 +31,10 @@ export type RunCallsDeps = Readonly<{
   held: HeldLeases;
   delayed: DelayedWakes;
   secrets: FillSecrets;
+  index: ExecutionIndex;
+  sandbox: TaskSandbox;
+  breakers: CircuitBreakers;
+  datasources: SqlDatasources;
   http: OutboundHttp;
   ids: Ids;
   clock: Clock;
@@ -133,13 +144,26 @@ export class RunCalls {
   }
 
   private async execute(task: LeasedTask, input: JsonObject, signal: AbortSignal): Promise<CallResult> {
-    const { http, clock } = this.deps;
+    const { clock, sandbox } = this.deps;
+    const http = throughBreaker(this.deps.http, this.deps.breakers, task.namespace);
     switch (task.taskType) {
       case 'HTTP':
         return httpTask(http, clock, input, signal);
+      case 'HTTP_POLL': {
+        const progress = await this.progressOf(task);
+        return httpPoll({ http, clock, sandbox }, { taskId: task.taskId, input, progress }, signal);
+      }
+      case 'JDBC':
+        return jdbcTask(this.deps.datasources, input, signal);
       default:
         return failedForGood(`This version makes no call of type ${task.taskType}.`);
     }
+  }
+
+  /** What the holder before left: only those who come again to an attempt ask. */
+  private async progressOf({ namespace, executionId, taskId }: LeasedTask): Promise<JsonValue | undefined> {
+    const open = await this.deps.index.openTasks(namespace, executionId);
+    return open.find((row) => row.taskId === taskId)?.progress;
   }
 
   private async settle(task: LeasedTask, result: CallResult): Promise<void> {

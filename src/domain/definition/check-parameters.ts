@@ -242,7 +242,27 @@ const checkHttp: Check = (place, context) => {
   const names = ['http_request', 'uri', 'url', 'method'];
   return names.some((key) => !isMissing(inputParameters[key]) || !isMissing(template[key]))
     ? NONE
-    : invalid('an HTTP needs the input "http_request", or "uri" and "method"', inputPath(place, 'http_request'));
+    : invalid(`a call needs the input "http_request", or "uri" and "method"`, inputPath(place, 'http_request'));
+};
+
+/** Where a database is, and who may use it, is the operator's to say: a definition names it. */
+const CONNECTION_INPUTS = ['connectionString', 'jdbcUrl', 'url', 'host', 'user', 'username', 'password', 'driver'];
+
+/** A statement that data could change would be one that data could write. */
+const checkJdbc: Check = (place, context) => {
+  const isStrict = context.workflow.dialect === 'v1';
+  const { datasource, connectionId, statement } = place.node.inputParameters;
+  const isNamed = !isMissing(datasource) || !isMissing(connectionId);
+  return [
+    ...(isNamed || !isStrict ? NONE : invalid('a JDBC needs the input "datasource"', inputPath(place, 'datasource'))),
+    ...(isStrict ? requiredInput(place, 'statement') : NONE),
+    ...(isMissing(statement) || (typeof statement === 'string' && isLiteral(statement))
+      ? NONE
+      : invalid('a statement is a text without expressions: values are its parameters', inputPath(place, 'statement'))),
+    ...CONNECTION_INPUTS.filter((name) => !isMissing(place.node.inputParameters[name])).flatMap((name) =>
+      invalid('a definition names its datasource, and brings no connection of its own', inputPath(place, name)),
+    ),
+  ];
 };
 
 const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
@@ -262,6 +282,8 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['START_WORKFLOW', checkStartWorkflow],
   ['EVENT', checkEvent],
   ['HTTP', checkHttp],
+  ['HTTP_POLL', checkHttp],
+  ['JDBC', checkJdbc],
 ]);
 
 /** What each type needs to be told. Problems: VALIDATION_FAILED, EXPRESSION_INVALID, INVALID_GRAPH. */

@@ -87,6 +87,8 @@ const COMPILERS: Readonly<Record<TaskType | 'UNSUPPORTED', Compile>> = {
   TERMINATE_WORKFLOW: compileTask('TERMINATE_WORKFLOW'),
   UPDATE_TASK: compileTask('UPDATE_TASK'),
   HTTP: compileCall('HTTP'),
+  HTTP_POLL: compileCall('HTTP_POLL'),
+  JDBC: compileCall('JDBC'),
   WAIT: compileTask('WAIT'),
   YIELD: compileTask('YIELD'),
   HUMAN: compileTask('HUMAN'),

@@ -34,6 +34,8 @@ const FAMILIES: Readonly<
   TERMINATE_WORKFLOW: 'system',
   UPDATE_TASK: 'system',
   HTTP: 'system',
+  HTTP_POLL: 'system',
+  JDBC: 'system',
   WAIT: 'waiting',
   YIELD: 'waiting',
   HUMAN: 'waiting',
@@ -52,7 +54,7 @@ export const isTaskType = (type: string): type is TaskType => Object.hasOwn(FAMI
 
 export const familyOf = (type: TaskType): Family => FAMILIES[type];
 
-const CALLS: Readonly<Record<CallTaskType, true>> = { HTTP: true };
+const CALLS: Readonly<Record<CallTaskType, true>> = { HTTP: true, HTTP_POLL: true, JDBC: true };
 
 /** It leaves this machine, and so has a queue and slots of its own. */
 export const isCallType = (type: string): type is CallTaskType => Object.hasOwn(CALLS, type);
@@ -65,9 +67,7 @@ export const isWaitingType = (type: string): boolean => isTaskType(type) && fami
  * not lost, and fail when they are reached; any other name that is no TaskType is a task for a worker.
  */
 export const UNSUPPORTED_TASK_TYPES: ReadonlySet<string> = new Set([
-  'HTTP_POLL',
   'GRPC',
-  'JDBC',
   'WEBHOOK',
   'BUSINESS_RULE',
   'QUERY_PROCESSOR',

@@ -18,7 +18,7 @@ export type OperatorType =
 export type WorkerTaskType = 'SIMPLE' | 'DYNAMIC';
 
 /** Of these, the ones that call what is not ours: they take as long as another machine pleases. */
-export type CallTaskType = 'HTTP';
+export type CallTaskType = 'HTTP' | 'HTTP_POLL' | 'JDBC';
 
 /** Steps that the server runs outside the pass. */
 export type SystemTaskType =

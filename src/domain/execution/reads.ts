@@ -10,6 +10,8 @@ const templatesOf = (node: PlanNode): readonly CompiledTemplate[] => {
   switch (node.type) {
     case 'SIMPLE':
     case 'HTTP':
+    case 'HTTP_POLL':
+    case 'JDBC':
       return node.inputTemplate === undefined ? [node.input] : [node.input, node.inputTemplate];
     case 'SWITCH':
     case 'DECISION':

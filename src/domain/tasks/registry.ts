@@ -25,6 +25,8 @@ export const registry: { readonly [K in PlanNodeType]: TaskSemantics<K> } = {
   TERMINATE_WORKFLOW: ofOtherRuns,
   UPDATE_TASK: ofOtherRuns,
   HTTP: call,
+  HTTP_POLL: call,
+  JDBC: call,
   WAIT: wait,
   YIELD: yieldTask,
   HUMAN: human,

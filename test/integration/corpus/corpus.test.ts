@@ -21,8 +21,8 @@ const corpus: readonly Entry[] = readFileSync(CORPUS, 'utf8')
 
 const NESTED = ['decisionCases', 'defaultCase', 'forkTasks', 'loopOver', 'tasks'];
 
-/** Types that this version executes; what else Conductor knows registers, and fails when it is reached. */
-const EXECUTED: ReadonlySet<string> = new Set(TASK_TYPES);
+/** Types that this version executes, but for one that polls a host by the minute; what else Conductor knows registers, and fails when it is reached. */
+const EXECUTED: ReadonlySet<string> = new Set(TASK_TYPES.filter((type) => type !== 'HTTP_POLL'));
 
 const typesOf = (value: unknown): readonly string[] => {
   if (Array.isArray(value)) return value.flatMap(typesOf);

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { fork, join, loop, type Step, simple, switchOn } from '../../support/builders.ts';
 import { NAMESPACE } from '../../support/engine.ts';
 import { type MemoryServer, openMemoryServer } from '../../support/memory-server.ts';
+import { noCalls } from '../../support/outbound.ts';
 import { eventsOf, ofType, startRun, statusOf } from '../../support/runs.ts';
 import { register, taskOf, viewOf, work } from '../children/given.ts';
 import { call, type Scripted, scriptedHttp } from './given.ts';
@@ -15,7 +16,7 @@ describe('HTTP', () => {
   let server: MemoryServer;
   let runs = 0;
   beforeAll(async () => {
-    server = await openMemoryServer({ outbound: { slots: 4, drainMs: 20, http: door.http } });
+    server = await openMemoryServer({ outbound: { ...noCalls, http: door.http } });
   });
   afterAll(() => server.close());
 

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { type Step, simple, webhook } from '../../support/builders.ts';
 import { NAMESPACE } from '../../support/engine.ts';
 import { type MemoryServer, openMemoryServer } from '../../support/memory-server.ts';
+import { noCalls } from '../../support/outbound.ts';
 import { eventsOf, ofType, startRun, statusOf } from '../../support/runs.ts';
 import { sealKey, testSeal } from '../../support/seal.ts';
 import { leaseFrom, leaseOne, reportOne } from '../../support/workers.ts';
@@ -22,7 +23,7 @@ describe('secrets', () => {
   let server: MemoryServer;
   let runs = 0;
   beforeAll(async () => {
-    server = await openMemoryServer({ outbound: { slots: 4, drainMs: 20, http: door.http } });
+    server = await openMemoryServer({ outbound: { ...noCalls, http: door.http } });
     await put('api', 's3cret-api');
     await put('account', '{"user":"ada","ports":[8080]}');
   });

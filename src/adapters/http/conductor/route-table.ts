@@ -5,6 +5,7 @@ import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
 import { taskRoutes } from './routes/task-routes.ts';
 import { tokenRoutes } from './routes/token-routes.ts';
+import { valueRoutes } from './routes/value-routes.ts';
 import { workflowBulkRoutes } from './routes/workflow-bulk-routes.ts';
 import { workflowControlRoutes } from './routes/workflow-control-routes.ts';
 import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
@@ -25,6 +26,7 @@ export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...workflowBulkRoutes,
   ...workflowSearchRoutes,
   ...workflowStartRoutes,
+  ...valueRoutes,
   ...workflowReadRoutes,
   ...workflowControlRoutes,
   ...workflowStartByNameRoutes,
