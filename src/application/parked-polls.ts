@@ -109,8 +109,9 @@ export class ParkedPolls {
   /** Whether polls that wait undisturbed have seen all these queues empty, so that another look would find nothing either. */
   haveSeenEmpty(namespace: Namespace, queues: readonly string[]): boolean {
     return queues.every((queue) => {
-      const polls = this.queues.get(keyOf(namespace, queue))?.polls;
-      return polls !== undefined && [...polls].some((poll) => poll.isUndisturbed());
+      // Mostly the first one says so, however many wait.
+      for (const poll of this.queues.get(keyOf(namespace, queue))?.polls ?? []) if (poll.isUndisturbed()) return true;
+      return false;
     });
   }
 
