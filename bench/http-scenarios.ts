@@ -14,7 +14,7 @@ const WARM_UP_RUNS = 300;
 
 type WireTask = Readonly<{ taskId: string; workflowId: string; leaseToken: string; taskRef: string }>;
 
-export type Served = Readonly<{ url: string; stop(): Promise<void> }>;
+export type Served = Readonly<{ url: string; pid: number; stop(): Promise<void> }>;
 
 /** The server as users run it: a process of its own, beside the one that drives it. */
 export const serve = async (database: BenchDatabase): Promise<Served> => {
@@ -28,6 +28,7 @@ export const serve = async (database: BenchDatabase): Promise<Served> => {
     if (url === undefined) continue;
     return {
       url,
+      pid: child.pid ?? 0,
       stop: async () => {
         child.kill('SIGTERM');
         await exited;
