@@ -182,6 +182,7 @@ describe('an update by the id of the attempt and the name of the worker', () => 
     const taskId = await pollOne('a');
     await server.later(8_000);
     expect(await update(taskId, { workerId: 'a', status: 'IN_PROGRESS', extendsLease: true })).toBe('done');
+    expect(await poll('b')).toEqual([]);
     await server.later(8_000);
     expect(await update(taskId, { workerId: 'a' })).toBe('done');
     expect(await statusOf(run)).toBe('COMPLETED');
