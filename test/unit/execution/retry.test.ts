@@ -289,3 +289,53 @@ describe('the retry of a call whose host said when to come again', () => {
     expect(retriedAfter(own, { retryAfterSeconds: 30 })).toBe(2_000);
   });
 });
+
+describe('a task whose deadline ends the run', () => {
+  const timed = (fields = {}) => simple('a', { timeoutPolicy: 'TIME_OUT_WF', retryCount: 5, ...fields });
+
+  it('has another attempt when the run is retried', () => {
+    const run = new Run({ tasks: [timed(), simple('b')] }).timeOut('a', 'START_TO_CLOSE');
+    expect([run.status, run.view.failedTask]).toEqual(['TIMED_OUT', 'a']);
+    run.retry();
+    expect([run.open(), run.task('a').attempt]).toEqual([['a'], 2]);
+    run.completeAll();
+    expect(run.status).toBe('COMPLETED');
+  });
+
+  it('ends it at once in a fork too, whether it is permissive or optional', () => {
+    for (const fields of [{ permissive: true }, { optional: true }]) {
+      const run = new Run({ tasks: [fork('f', [[timed(fields)], [simple('b'), simple('b2')]]), join('j')] });
+      run.timeOut('a', 'START_TO_CLOSE');
+      expect([run.status, run.open(), run.seen('b').status]).toEqual(['TIMED_OUT', [], 'CANCELED']);
+    }
+  });
+});
+
+describe('a task that ends TIMED_OUT by no deadline of its own policy', () => {
+  it('is excused where it is optional: its worker was lost, or its child ran out of time', () => {
+    const fields = { timeoutPolicy: 'TIME_OUT_WF', retryCount: 0, optional: true };
+    const lost = new Run({ tasks: [simple('a', fields), simple('b')] }).timeOut('a', 'HEARTBEAT');
+    const child: Step = { ...simple('a', fields), type: 'SUB_WORKFLOW', subWorkflowParam: { name: 'x' } };
+    const late = new Run({ tasks: [child, simple('b')] }).settle('a', 'TIMED_OUT');
+    for (const run of [lost, late])
+      expect([run.open(), run.seen('a').status]).toEqual([['b'], 'COMPLETED_WITH_ERRORS']);
+  });
+});
+
+describe('what is told of a task that failed', () => {
+  it('is its status alone where it gave no reason', () => {
+    const run = new Run({ tasks: [simple('a')] }).settle('a', 'FAILED_WITH_TERMINAL_ERROR');
+    expect([run.reason, run.view.failedTask]).toEqual(['Task a failed with status FAILED_WITH_TERMINAL_ERROR', 'a']);
+  });
+
+  it('is its reason as its output where its input could not be made, for whoever goes on without it', () => {
+    const inputParameters = { x: '${workflow.${workflow.input.p}}' };
+    const after = simple('b', { inputParameters: { error: '${a.output.error}', status: '${a.status}' } });
+    const run = new Run(
+      { tasks: [simple('a', { inputParameters, optional: true }), after] },
+      { input: { p: 'secrets.x' } },
+    );
+    expect(run.task('b').input).toEqual({ error: run.seen('a').reason, status: 'COMPLETED_WITH_ERRORS' });
+    expect(run.seen('a').reason).toContain('inputParameters: FORBIDDEN_REFERENCE');
+  });
+});

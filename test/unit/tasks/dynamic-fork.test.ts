@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/domain/kernel/json.ts';
-import { dynamicFork, fork, join, loop, type Step, simple, switchOn, wait } from '../../support/builders.ts';
+import {
+  dynamicFork,
+  exclusiveJoin,
+  fork,
+  join,
+  loop,
+  loopOverItems,
+  type Step,
+  simple,
+  switchOn,
+  wait,
+} from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
 const forked = (tasks: JsonValue, inputs: JsonValue = {}, rest: readonly Step[] = []): Run =>
@@ -231,5 +242,35 @@ describe('the input of a branch that data brought in', () => {
       { input: { x: 7, inputs: { p: { b: 2, c: '${workflow.input.x}' } } } },
     );
     expect(run.task('p').input).toEqual(input);
+  });
+});
+
+describe('a ref that data brings in, in each iteration of a loop anew', () => {
+  it('is that of its own iteration for whoever waits for it, whatever it was in the one before', () => {
+    const brought = (type: string) => [{ name: 'p', taskReferenceName: 'p', type }];
+    const run = new Run({
+      tasks: [
+        loopOverItems(
+          'l',
+          [brought('SIMPLE'), brought('HUMAN'), brought('SIMPLE')],
+          [
+            dynamicFork('d', '${l.output.loopItem}'),
+            join('j'),
+            exclusiveJoin('x', ['p']),
+            simple('a', { inputParameters: { got: '${x.output.n}', of: '${p.taskType}' } }),
+          ],
+        ),
+      ],
+    });
+    for (const [iteration, of] of [
+      [1, 'SIMPLE'],
+      [2, 'HUMAN'],
+      [3, 'SIMPLE'],
+    ] as const) {
+      run.complete(`p__${iteration}`, { n: iteration });
+      expect(run.task(`a__${iteration}`).input).toEqual({ got: iteration, of });
+      run.complete(`a__${iteration}`);
+    }
+    expect(run.status).toBe('COMPLETED');
   });
 });
