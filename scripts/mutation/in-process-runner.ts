@@ -182,17 +182,17 @@ class InProcessRunner implements TestRunner {
     for (const [id, ms] of told) this.duration.set(id, ms);
   }
 
+  /** As many as may be run, those that found mutants of the same file before the others. */
   private affordable(ids: readonly string[], kills: ReadonlyMap<string, number>): readonly string[] {
     const durationOf = (id: string): number => this.duration.get(id) ?? 0;
     const rank = (id: string): number => durationOf(id) / (1 + 10 * (kills.get(id) ?? 0));
     let spent = 0;
     return [...ids]
-      .sort((a, b) => durationOf(a) - durationOf(b))
+      .sort((a, b) => rank(a) - rank(b))
       .filter((id) => {
         spent += durationOf(id);
         return spent <= MUTANT_MS_MAX;
-      })
-      .sort((a, b) => rank(a) - rank(b));
+      });
   }
 
   /** A mutant that leaves a mark on the process would make others look found: the process begins anew, and so does it. */

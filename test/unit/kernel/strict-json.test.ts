@@ -157,3 +157,32 @@ test('no message repeats what was sent', () => {
     expect((problemOf(text) as { message: string }).message).not.toMatch(/SEKRIT|999999/);
   }
 });
+
+describe('what is no JSON says what was expected', () => {
+  test.each<[string, number, string]>([
+    ['[1 2]', 3, '"," or "]" is expected here'],
+    ['[1', 2, 'the text ends where "," or "]" is expected'],
+    ['{"a":1 "b":2}', 7, '"," or "}" is expected here'],
+    ['{"a":1', 6, 'the text ends where "," or "}" is expected'],
+    ['{a:1}', 1, 'a key in double quotes is expected here'],
+    ['{', 1, 'the text ends where a key in double quotes is expected'],
+    ['[1,{"a":1 }x]', 11, '"," or "]" is expected here'],
+    ['{"a":[1,2}', 9, '"," or "]" is expected here'],
+    ['{"a":{"b":1],"c":2}', 11, '"," or "}" is expected here'],
+  ])('%s', (text, offset, message) => {
+    expect(problemOf(text)).toMatchObject({ code: 'INVALID_JSON', offset, message });
+  });
+
+  test('where it is nested too deeply, or one object holds too many keys, at the bound exactly', () => {
+    const limits = { ...DEFINITION_JSON_LIMITS, depthMax: 2, objectKeysMax: 2 };
+    for (const text of ['[[1]]', '{"a":{"b":1}}', '[{"a":1,"b":2},{}]', '[[],[1,2,3]]']) {
+      expect(problemOf(text, limits)).toEqual({ accepted: JSON.parse(text) });
+    }
+    expect(problemOf('[[[]]]', limits)).toMatchObject({ code: 'NESTING_TOO_DEEP', message: 'nested deeper than 2' });
+    expect(problemOf('{"a":[{}]}', limits)).toMatchObject({ code: 'NESTING_TOO_DEEP', offset: 6 });
+    expect(problemOf('{"a":1,"b":2,"c":3}', limits)).toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      message: 'more than 2 keys in one object',
+    });
+  });
+});
