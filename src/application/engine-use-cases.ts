@@ -25,12 +25,13 @@ export const createExecutionUseCases = (parts: {
   queries: QueryExecutions;
   follow: FollowExecution;
   blocked: WaitUntilBlocked;
+  reset: UseCases['executions']['resetCallbacks'];
   operate: OperateExecution;
   remove: UseCases['executions']['delete'];
   again: UseCases['executions']['runAgain'];
   replay: ReplayExecution;
 }): UseCases['executions'] => {
-  const { start, control, queries, follow, blocked, operate, remove, again, replay } = parts;
+  const { start, control, queries, follow, blocked, reset, operate, remove, again, replay } = parts;
   const executions: UseCases['executions'] = {
     start: (namespace, request) => start.start(namespace, request),
     wait: (namespace, id, wait) => follow.wait(namespace, id, wait),
@@ -41,6 +42,7 @@ export const createExecutionUseCases = (parts: {
     history: (namespace, id, after, limit) => queries.history(namespace, id, after, limit),
     stateAt: (namespace, id, seq) => queries.stateAt(namespace, id, seq),
     search: (namespace, filter, limit, cursor) => queries.search(namespace, filter, limit, cursor),
+    resetCallbacks: reset,
     searchRuns: (namespace, query) => queries.searchRuns(namespace, query),
     pause: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Pause', by, ...withReason(reason) }),
     resume: (namespace, id, by, reason) =>

@@ -314,6 +314,8 @@ export interface UseCases {
       limit: number,
       cursor?: string,
     ): Outcome<Page<ExecutionSummary>>;
+    /** Lets workers have at once what others gave back for a time. Returns how many tasks that are. */
+    resetCallbacks(namespace: Namespace, executionId: ExecutionId): Outcome<number>;
     /** Runs by a whole language of conditions, a page by its place. */
     searchRuns(namespace: Namespace, query: RunQuery): Outcome<FoundRuns>;
     pause(namespace: Namespace, executionId: ExecutionId, by: string, reason?: string): Outcome<ExecutionSummary>;

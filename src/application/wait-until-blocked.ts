@@ -84,8 +84,10 @@ export class WaitUntilBlocked {
     detail: ExecutionDetail,
     flag: WakeFlag,
   ): Promise<Blocking | undefined> {
+    // What ended it waits for the pass that makes a fact of it.
+    const answered = new Set(detail.live.filter(({ hasOutcome }) => hasOutcome).map(({ taskId }) => taskId));
     for (const task of detail.view.tasks) {
-      if (task.endedAt !== undefined) continue;
+      if (task.endedAt !== undefined || answered.has(task.taskId)) continue;
       if (waitsForSomebody(task)) return { detail, task };
       const below =
         task.subWorkflowId === undefined ? undefined : await this.blockingIn(namespace, task.subWorkflowId, flag);

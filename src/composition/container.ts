@@ -34,6 +34,7 @@ import { ReceiveCallbacks } from '../application/receive-callbacks.ts';
 import { ReleaseLeases } from '../application/release-leases.ts';
 import { ReplayExecution } from '../application/replay-execution.ts';
 import { ReportTasks } from '../application/report-tasks.ts';
+import { resetCallbacks } from '../application/reset-callbacks.ts';
 import { RetryBudgets } from '../application/retry-budgets.ts';
 import { runAgain } from '../application/run-again.ts';
 import { ManageSchedules } from '../application/schedule-use-cases.ts';
@@ -450,6 +451,7 @@ const useCases = (c: DependencyContainer) => {
       control: c.resolve(TOKENS.control),
       queries,
       follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries, masks: c.resolve(TOKENS.masks) }),
+      reset: resetCallbacks({ engine: c.resolve(TOKENS.engine), index, wake: c.resolve(TOKENS.wake) }),
       blocked: new WaitUntilBlocked({ index, wake: c.resolve(TOKENS.wake), queries }),
       operate: operateExecution(c),
       remove: deleteExecution({

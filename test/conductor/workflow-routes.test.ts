@@ -201,6 +201,26 @@ describe('a run', () => {
     });
   });
 
+  test('gives workers at once what one of them gave back for an hour', async () => {
+    const [id = ''] = await oneStepRuns('control_reset', 1);
+    const poll = () => server.send('GET', '/api/tasks/poll/control_reset_step?workerid=w');
+    const { taskId } = (await poll()).json as { taskId: string };
+    const later = {
+      taskId,
+      workflowInstanceId: id,
+      status: 'IN_PROGRESS',
+      callbackAfterSeconds: 3_600,
+      outputData: { half: 1 },
+    };
+    await server.send('POST', '/api/tasks', { json: { ...later, workerId: 'w' } });
+    expect((await poll()).status).toBe(204);
+    const reset = await send('POST', `/${id}/resetcallbacks`);
+    expect(reset).toMatchObject({ status: 204, text: '' });
+    expect((await poll()).json).toMatchObject({ taskId, outputData: { half: 1 } });
+    await send('DELETE', `/${id}`);
+    expect((await send('POST', `/${id}/resetcallbacks`)).status).toBe(409);
+  });
+
   test('is restarted and retried with 204 and no type', async () => {
     const [id = ''] = await oneStepRuns('control_restart', 1);
     expect((await send('POST', `/${id}/restart`)).status).toBe(409);

@@ -257,6 +257,22 @@ describe('WorkflowExecutor controls', () => {
     expect(await workflows.updateVariables(id, { x: 1 })).toMatchObject({ workflowId: id, variables: { x: 1 } });
   });
 
+  test('sets the state: variables, and what a task answers', async () => {
+    await given(server, 'sdk_state', [simple('sdk_state_step'), { ...WAIT, taskReferenceName: 'sdk_state_wait' }]);
+    const id = await workflows.startWorkflow({ name: 'sdk_state' });
+    const taskResult = { workflowInstanceId: id, taskId: '', status: 'COMPLETED' as const, outputData: { done: 1 } };
+    const update = { taskReferenceName: 'sdk_state_step', taskResult, variables: { x: 1 } };
+    expect(await workflows.updateState(id, update, 'r1', 'sdk_state_step', 5)).toMatchObject({
+      requestId: 'r1',
+      status: 'RUNNING',
+      variables: { x: 1 },
+      tasks: [{ status: 'COMPLETED', outputData: { done: 1 } }, { taskType: 'WAIT' }],
+    });
+    await expect(workflows.updateState(id, update, 'r2')).rejects.toThrow(/Found no running task sdk_state_step/);
+    const last = { ...update, taskReferenceName: 'sdk_state_wait' };
+    expect(await workflows.updateState(id, last, 'r3')).toMatchObject({ status: 'COMPLETED' });
+  });
+
   test('removes what has ended, and only that', async () => {
     const id = await oneStep('sdk_remove');
     await expect(workflows.deleteWorkflow(id)).rejects.toThrow(/Failed to delete/);

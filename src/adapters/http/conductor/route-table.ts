@@ -11,6 +11,7 @@ import { workflowControlRoutes } from './routes/workflow-control-routes.ts';
 import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
 import { workflowSearchRoutes } from './routes/workflow-search-routes.ts';
 import { workflowStartByNameRoutes, workflowStartRoutes } from './routes/workflow-start-routes.ts';
+import { workflowStateRoutes } from './routes/workflow-state-routes.ts';
 
 /**
  * Every route of Conductor's API. The first match wins, so a literal path stands before the parameter that would take it.
@@ -29,5 +30,6 @@ export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...valueRoutes,
   ...workflowReadRoutes,
   ...workflowControlRoutes,
+  ...workflowStateRoutes,
   ...workflowStartByNameRoutes,
 ];

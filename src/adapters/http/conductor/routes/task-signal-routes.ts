@@ -5,10 +5,10 @@ import type { JsonObject } from '../../../../domain/kernel/json.ts';
 import { err, ok, type Result } from '../../../../domain/kernel/result.ts';
 import type { ApiError } from '../../api-error.ts';
 import { conductorRoute, json, type NamespaceCall, NOTHING, type Route } from '../../route.ts';
-import { waitForRest } from '../at-rest.ts';
 import { aboutRun, runOf } from '../run-of-path.ts';
 import { object, query } from '../schemas/fields.ts';
-import { returnStrategy, signalResponseOf } from '../wire/signal-response.ts';
+import { returnStrategy } from '../schemas/workflow.ts';
+import { runResponseOf } from '../wire/run-response.ts';
 
 /** How long a caller waits for what its signal sets going, in milliseconds. */
 const SIGNAL_WAIT_MS = 5_000;
@@ -60,7 +60,7 @@ const signalSync = conductorRoute({
   path: '/tasks/:workflowId/:status/signal/sync',
   summary: 'The same, answered when the run has ended or waits again.',
   query: z.object({
-    returnStrategy: query.text.pipe(returnStrategy.default('TARGET_WORKFLOW')),
+    returnStrategy: returnStrategy,
     timeoutMillis: query.integerOr(0, Number.MAX_SAFE_INTEGER, SIGNAL_WAIT_MS),
   }),
   handle: async (call) => {
@@ -68,8 +68,11 @@ const signalSync = conductorRoute({
     if (!delivered.ok) return delivered;
     const { useCases, namespace, query: asked, signal: aborted, requestId } = call;
     const waitMs = Math.min(asked.timeoutMillis, SIGNAL_WAIT_MS_MAX);
-    const rest = await waitForRest(useCases, namespace, delivered.value, { waitMs, signal: aborted });
-    return rest.ok ? ok(json(200, signalResponseOf(rest.value, asked.returnStrategy, requestId))) : rest;
+    const wait = { waitMs, untilTaskRefs: [], signal: aborted };
+    const blocked = await useCases.executions.waitUntilBlocked(namespace, delivered.value, wait);
+    if (!blocked.ok) return blocked;
+    const response = runResponseOf(blocked.value, asked.returnStrategy, requestId);
+    return ok(response === undefined ? NOTHING : json(200, response));
   },
 });
 

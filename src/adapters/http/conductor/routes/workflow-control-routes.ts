@@ -236,6 +236,22 @@ const messages = conductorRoute({
   },
 });
 
+const resetCallbacks = conductorRoute({
+  method: 'POST',
+  path: '/workflow/:workflowId/resetcallbacks',
+  summary: 'Let workers have at once what others gave back for a time.',
+  scope: 'executions:control',
+  handle: (call) =>
+    answered(
+      call.params.workflowId,
+      async (id) => {
+        const reset = aboutRun(id, await call.useCases.executions.resetCallbacks(call.namespace, id));
+        return reset.ok ? ok(null) : reset;
+      },
+      NO_CONTENT,
+    ),
+});
+
 export const workflowControlRoutes: readonly Route[] = [
   decide,
   pauseRun,
@@ -249,6 +265,7 @@ export const workflowControlRoutes: readonly Route[] = [
   skipTask,
   jump,
   upgrade,
+  resetCallbacks,
   variables,
   messages,
 ];

@@ -11,13 +11,10 @@ import {
   type StartBody,
   startQuery,
   startRequest,
-  WAIT_SECONDS_MAX,
+  waitMsOf,
 } from '../schemas/workflow.ts';
 import { startOf } from '../start-of.ts';
 import { runResponseOf } from '../wire/run-response.ts';
-
-const MS_PER_SECOND = 1_000;
-const WAIT_SECONDS_DEFAULT = 10;
 
 type Call = NamespaceCall<string, unknown, unknown>;
 
@@ -100,9 +97,8 @@ const startByVersion = conductorRoute({
 const executed = async (call: Call, body: Partial<StartBody>, asked: ExecuteQuery): Handled => {
   const id = await started(call, body);
   if (!id.ok) return id;
-  const seconds = asked.waitForSeconds === 0 ? WAIT_SECONDS_DEFAULT : Math.min(asked.waitForSeconds, WAIT_SECONDS_MAX);
   const blocked = await call.useCases.executions.waitUntilBlocked(call.namespace, id.value, {
-    waitMs: seconds * MS_PER_SECOND,
+    waitMs: waitMsOf(asked.waitForSeconds),
     untilTaskRefs: asked.waitUntilTaskRef,
     signal: call.signal,
   });

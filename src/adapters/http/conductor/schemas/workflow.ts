@@ -36,7 +36,14 @@ export const startQuery = z.object({
   priority: query.integer(0, 99),
 });
 
+const MS_PER_SECOND = 1_000;
+/** How long a call waits that does not say, and how long it may at most. */
+const WAIT_SECONDS_DEFAULT = 10;
 export const WAIT_SECONDS_MAX = 60;
+
+export const waitMsOf = (seconds: number): number =>
+  (seconds === 0 ? WAIT_SECONDS_DEFAULT : Math.min(seconds, WAIT_SECONDS_MAX)) * MS_PER_SECOND;
+
 export const RETURN_STRATEGIES = [
   'TARGET_WORKFLOW',
   'BLOCKING_WORKFLOW',
@@ -73,14 +80,6 @@ export const upgradeRequest = z.object({
   taskOutput: maybe(z.record(z.string(), object)),
 });
 
-export const TASK_RESULT_STATUSES = [
-  'IN_PROGRESS',
-  'COMPLETED',
-  'FAILED',
-  'FAILED_WITH_TERMINAL_ERROR',
-  'CANCELED',
-] as const;
-
 export const stateRequest = z.object({
   taskReferenceName: maybe(text),
   taskResult: maybe(
@@ -88,11 +87,12 @@ export const stateRequest = z.object({
       taskId: maybe(text),
       status: maybe(z.enum(['COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR'])),
       outputData: maybe(object),
-      reasonForIncompletion: maybe(text),
+      workerId: maybe(text),
     }),
   ),
   variables: maybe(object),
 });
+export type StateBody = z.output<typeof stateRequest>;
 
 /** Of one bulk call. */
 export const BULK_IDS_MAX = 1_000;

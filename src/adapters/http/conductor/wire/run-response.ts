@@ -1,8 +1,8 @@
 import type { BlockedExecution, ExecutionDetail } from '../../../../application/use-cases.ts';
 import type { JsonObject } from '../../../../domain/kernel/json.ts';
 import type { ReturnStrategy } from '../schemas/workflow.ts';
-import { type TaskBody, taskBodyOf } from './task.ts';
-import { taskRunOf, type WorkflowBody, workflowBodyOf } from './workflow.ts';
+import { type TaskBody, taskBodiesOf, taskBodyOf } from './task.ts';
+import { liveRowsOf, taskRunOf, type WorkflowBody, workflowBodyOf } from './workflow.ts';
 
 type Common = Readonly<{
   responseType: ReturnStrategy;
@@ -75,7 +75,8 @@ const runFields = (detail: ExecutionDetail) => {
 };
 
 const taskFields = ({ detail, task }: NonNullable<BlockedExecution['blocking']>, strategy: ReturnStrategy) => {
-  const body = taskBodyOf(task, taskRunOf(detail));
+  const bodies = taskBodiesOf(detail.view.tasks, taskRunOf(detail), liveRowsOf(detail));
+  const body = bodies.find(({ taskId }) => taskId === task.taskId) ?? taskBodyOf(task, taskRunOf(detail));
   const { inputData, outputData, scheduledTime, updateTime, workflowInstanceId, workflowPriority } = body;
   return {
     ...body,
