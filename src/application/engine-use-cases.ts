@@ -26,12 +26,13 @@ export const createExecutionUseCases = (parts: {
   follow: FollowExecution;
   blocked: WaitUntilBlocked;
   reset: UseCases['executions']['resetCallbacks'];
+  test: UseCases['executions']['test'];
   operate: OperateExecution;
   remove: UseCases['executions']['delete'];
   again: UseCases['executions']['runAgain'];
   replay: ReplayExecution;
 }): UseCases['executions'] => {
-  const { start, control, queries, follow, blocked, reset, operate, remove, again, replay } = parts;
+  const { start, control, queries, follow, blocked, reset, test, operate, remove, again, replay } = parts;
   const executions: UseCases['executions'] = {
     start: (namespace, request) => start.start(namespace, request),
     wait: (namespace, id, wait) => follow.wait(namespace, id, wait),
@@ -42,6 +43,7 @@ export const createExecutionUseCases = (parts: {
     history: (namespace, id, after, limit) => queries.history(namespace, id, after, limit),
     stateAt: (namespace, id, seq) => queries.stateAt(namespace, id, seq),
     search: (namespace, filter, limit, cursor) => queries.search(namespace, filter, limit, cursor),
+    test,
     resetCallbacks: reset,
     searchRuns: (namespace, query) => queries.searchRuns(namespace, query),
     pause: (namespace, id, by, reason) => control.request(namespace, id, { type: 'Pause', by, ...withReason(reason) }),

@@ -4,7 +4,7 @@ import type { TaskDefinition } from '../domain/definition/task-definition.ts';
 import type { Dialect, RateLimitConfig, WorkflowDefinition } from '../domain/definition/workflow-definition.ts';
 import type { SequencedEvent } from '../domain/execution/events.ts';
 import type { ReplayDifference } from '../domain/execution/replay.ts';
-import type { ExecutionStatus, ResultStatus } from '../domain/execution/statuses.ts';
+import type { ExecutionStatus, ReportStatus, ResultStatus } from '../domain/execution/statuses.ts';
 import type { ExecutionView, TaskView } from '../domain/execution/view.ts';
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
@@ -233,6 +233,24 @@ export type OperatorAction =
       taskOutput?: Readonly<Record<string, JsonObject>>;
     }>;
 
+/** A document and the door whose defaults fill it. */
+export type GivenDocument = Readonly<{ document: JsonObject; dialect: Dialect }>;
+
+/** A run to be tried out: whatever it needs comes along, and what workers would do is told beforehand. */
+export type WorkflowTest = Readonly<{
+  definition: GivenDocument;
+  /** Definitions that it starts. */
+  others: readonly GivenDocument[];
+  taskDefinitions: readonly GivenDocument[];
+  start: Omit<StartRequest, 'name' | 'version' | 'inline'>;
+  /** By ref, or by `workflow/ref`: one outcome for each attempt. A task without one is where the test ends. */
+  outcomes: Readonly<
+    Record<string, readonly Readonly<{ status: ReportStatus; output: JsonObject; afterSeconds: number }>[]>
+  >;
+  /** The client went away. */
+  signal: AbortSignal;
+}>;
+
 export type Operated = Readonly<{
   summary: ExecutionSummary;
   /** Of `rerun-tasks` without cascade: wire refs of what ran on results that are about to change. */
@@ -314,6 +332,8 @@ export interface UseCases {
       limit: number,
       cursor?: string,
     ): Outcome<Page<ExecutionSummary>>;
+    /** Tries a workflow out beside the store, by the real engine on virtual time. Nothing of it is kept. */
+    test(test: WorkflowTest): Outcome<ExecutionDetail>;
     /** Lets workers have at once what others gave back for a time. Returns how many tasks that are. */
     resetCallbacks(namespace: Namespace, executionId: ExecutionId): Outcome<number>;
     /** Runs by a whole language of conditions, a page by its place. */

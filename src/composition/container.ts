@@ -451,6 +451,8 @@ const useCases = (c: DependencyContainer) => {
       control: c.resolve(TOKENS.control),
       queries,
       follow: new FollowExecution({ index, wake: c.resolve(TOKENS.wake), queries, masks: c.resolve(TOKENS.masks) }),
+      // Loaded when it is first asked for: few servers ever are, and it brings an engine of its own.
+      test: async (asked) => (await import('../testing/test-workflow.ts')).testWorkflow(asked),
       reset: resetCallbacks({ engine: c.resolve(TOKENS.engine), index, wake: c.resolve(TOKENS.wake) }),
       blocked: new WaitUntilBlocked({ index, wake: c.resolve(TOKENS.wake), queries }),
       operate: operateExecution(c),

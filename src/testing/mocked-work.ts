@@ -1,4 +1,5 @@
 import { isCallType } from '../domain/definition/task-types.ts';
+import { CALLS_QUEUE } from '../domain/execution/queues.ts';
 import { keyOf } from '../domain/execution/task-key.ts';
 import { addMs, type ExecutionId, type Instant, type TaskId } from '../domain/kernel/brand.ts';
 import type { LeasedTask, TaskReport } from '../ports/engine-store.ts';
@@ -23,9 +24,18 @@ export class MockedWork {
   private readonly seen = new Set<TaskId>();
   private pending: Pending[] = [];
 
-  constructor(clock: VirtualClock, book: MockBook) {
+  private readonly unmockedCompletes: boolean;
+  private waiting = false;
+
+  constructor(clock: VirtualClock, book: MockBook, unmockedCompletes = true) {
     this.clock = clock;
     this.book = book;
+    this.unmockedCompletes = unmockedCompletes;
+  }
+
+  /** A task has no mock, and is not to complete without one. */
+  get isStuck(): boolean {
+    return this.waiting;
   }
 
   /** Of leased system tasks, those that nobody mocks: they run for real, but for calls, which lead nowhere. */
@@ -33,6 +43,7 @@ export class MockedWork {
     return tasks.filter((task) => {
       const answer = this.book.answer(mockedTask('', task)) ?? this.unanswered(task);
       if (answer !== undefined) this.plan(answer, () => report(simulated(), task, answer));
+      else if (task.queue === CALLS_QUEUE && !this.unmockedCompletes) this.waiting = true;
       return answer === undefined;
     });
   }
@@ -86,6 +97,10 @@ export class MockedWork {
     const run = await simulated.index.find(NAMESPACE, task.executionId);
     const answer = this.book.answer(mockedTask(run?.name ?? '', task));
     if (answer === undefined) this.unmocked.add(task.taskName);
+    if (answer === undefined && !this.unmockedCompletes) {
+      this.waiting = true;
+      return;
+    }
     const outcome = answer ?? {};
     this.plan(outcome, () => report(simulated, task, outcome));
     if (outcome.never === true || outcome.afterSeconds === undefined) return;

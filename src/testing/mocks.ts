@@ -42,8 +42,12 @@ export class MockBook {
   private readonly mocks: Mocks;
   private readonly used = new Map<string, number>();
 
-  constructor(mocks: Mocks) {
+  private readonly repeatsLast: boolean;
+
+  /** Without `repeatsLast` a list answers as often as it is long, and then nobody mocks the attempt. */
+  constructor(mocks: Mocks, repeatsLast = true) {
     this.mocks = mocks;
+    this.repeatsLast = repeatsLast;
   }
 
   /** Undefined: nobody mocks it. */
@@ -57,6 +61,7 @@ export class MockBook {
     if (!isList(mock)) return mock;
     const count = this.used.get(name) ?? 0;
     this.used.set(name, count + 1);
+    if (!this.repeatsLast) return mock[count];
     return mock[Math.min(count, mock.length - 1)] ?? {};
   }
 }

@@ -135,15 +135,19 @@ const start = async (
 };
 
 /** Turns until nothing moves, then to the next instant at which something is due. */
-const runToTheEnd = async (
+export const runToTheEnd = async (
   simulated: SimulatedEngine,
   clock: VirtualClock,
   work: MockedWork,
   secondsMax: number,
+  /** Asked between turns. */
+  isOver: () => Promise<boolean> = async () => false,
 ): Promise<void> => {
   const until = addMs(SIMULATION_START, secondsMax * 1_000);
   for (let turns = 0; turns < SIMULATION_TURNS_MAX; turns += 1) {
+    if (await isOver()) return;
     if ((await work.turn(simulated)) + (await simulated.turn()) > 0) continue;
+    if (work.isStuck) return;
     const next = await nextDue(simulated, clock, work);
     if (next === undefined || next > until) return;
     clock.advanceTo(next);

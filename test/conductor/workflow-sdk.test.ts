@@ -311,3 +311,64 @@ describe('WorkflowExecutor finds', () => {
     expect(all).toMatchObject({ 'order-b': [{ workflowId: b, tasks: [] }] });
   });
 });
+
+describe('WorkflowExecutor tries out', () => {
+  const flow: WorkflowDef = {
+    name: 'sdk_try',
+    timeoutSeconds: 0,
+    tasks: [
+      { name: 'pay', taskReferenceName: 'pay', type: 'SIMPLE', inputParameters: { sum: '${workflow.input.sum}' } },
+      { name: 'wait', taskReferenceName: 'rest', type: 'WAIT', inputParameters: { duration: '2 days' } },
+      { name: 'send', taskReferenceName: 'send', type: 'SIMPLE', inputParameters: {} },
+    ],
+    outputParameters: { paid: '${pay.output.paid}', sent: '${send.output.sent}' },
+  };
+
+  test('a definition with the outcomes it is told, its waits passed over, and keeps nothing of it', async () => {
+    const run = await workflows.testWorkflow({
+      name: 'sdk_try',
+      workflowDef: flow,
+      input: { sum: 5 },
+      taskRefToMockOutput: {
+        pay: [
+          { status: 'FAILED', output: {} },
+          { status: 'COMPLETED', output: { paid: true }, executionTime: 1_000 },
+        ],
+        send: [{ output: { sent: 1 } }],
+      },
+    });
+    expect(run).toMatchObject({
+      status: 'COMPLETED',
+      output: { paid: true, sent: 1 },
+      tasks: [
+        { referenceTaskName: 'pay', status: 'FAILED', inputData: { sum: 5 } },
+        { referenceTaskName: 'pay', status: 'COMPLETED', retryCount: 1 },
+        { referenceTaskName: 'rest', status: 'COMPLETED' },
+        { referenceTaskName: 'send', status: 'COMPLETED' },
+      ],
+    });
+    await expect(workflows.getWorkflow(run.workflowId ?? '', false)).rejects.toThrow(/No such workflow/);
+  });
+
+  test('as far as outcomes are told', async () => {
+    const told = { pay: [{ status: 'COMPLETED' as const, output: { paid: true } }] };
+    const run = await workflows.testWorkflow({ name: 'sdk_try', workflowDef: flow, taskRefToMockOutput: told });
+    expect(run.status).toBe('RUNNING');
+    expect(run.tasks?.map(({ referenceTaskName }) => referenceTaskName)).toEqual(['pay', 'rest', 'send']);
+  });
+
+  test('what is registered, with what it starts', async () => {
+    await given(server, 'sdk_try_leaf', [simple('leaf_step')], { outputParameters: { leaf: '${leaf_step.output.n}' } });
+    const sub = {
+      name: 'sub',
+      taskReferenceName: 'sub',
+      type: 'SUB_WORKFLOW',
+      subWorkflowParam: { name: 'sdk_try_leaf' },
+    };
+    await given(server, 'sdk_try_tree', [sub]);
+    const leaf = { name: 'sdk_try_leaf', taskRefToMockOutput: { leaf_step: [{ output: { n: 7 } }] } };
+    const run = await workflows.testWorkflow({ name: 'sdk_try_tree', subWorkflowTestRequest: { sub: leaf } });
+    expect(run).toMatchObject({ status: 'COMPLETED', tasks: [{ outputData: { leaf: 7 } }] });
+    await expect(workflows.testWorkflow({ name: 'sdk_try_nobody' })).rejects.toThrow(/Failed to test/);
+  });
+});

@@ -12,6 +12,7 @@ import { workflowReadRoutes } from './routes/workflow-read-routes.ts';
 import { workflowSearchRoutes } from './routes/workflow-search-routes.ts';
 import { workflowStartByNameRoutes, workflowStartRoutes } from './routes/workflow-start-routes.ts';
 import { workflowStateRoutes } from './routes/workflow-state-routes.ts';
+import { workflowTestRoutes } from './routes/workflow-test-routes.ts';
 
 /**
  * Every route of Conductor's API. The first match wins, so a literal path stands before the parameter that would take it.
@@ -31,5 +32,6 @@ export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...workflowReadRoutes,
   ...workflowControlRoutes,
   ...workflowStateRoutes,
+  ...workflowTestRoutes,
   ...workflowStartByNameRoutes,
 ];

@@ -59,6 +59,7 @@ const executions: UseCases['executions'] = {
   start: async (_, { name }) =>
     name === 'order' ? ok({ executionId: RUN, status: 'RUNNING', name, version: 3, created: true }) : NOT_FOUND,
   wait: async (_, id) => found(id, DETAIL),
+  test: async () => ok(DETAIL),
   resetCallbacks: async (_, id) => found(id, 0),
   searchRuns: async () => ok({ rows: [DETAIL.row], total: 1 }),
   waitUntilBlocked: async (_, id) => found(id, { target: DETAIL, timedOut: false }),
