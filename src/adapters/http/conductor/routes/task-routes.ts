@@ -3,6 +3,7 @@ import { pollRoutes } from './poll-routes.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { taskByRefRoutes } from './task-by-ref-routes.ts';
 import { taskReadRoutes } from './task-read-routes.ts';
+import { taskSearchRoutes } from './task-search-routes.ts';
 import { taskSignalRoutes } from './task-signal-routes.ts';
 import { taskUpdateRoutes } from './task-update-routes.ts';
 
@@ -13,5 +14,6 @@ export const taskRoutes: readonly Route[] = [
   ...taskUpdateRoutes,
   ...taskSignalRoutes,
   ...taskByRefRoutes,
+  ...taskSearchRoutes,
   ...taskReadRoutes,
 ];
