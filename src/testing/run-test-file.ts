@@ -91,7 +91,7 @@ const load = async (file: string, readFile: ReadFile): Promise<Loaded> => {
 };
 
 const optionsOf = (loaded: Loaded, tested: JsonObject, one: TestCase): SimulateOptions => {
-  const { input, mocks, correlationId, taskToDomain, virtualSecondsMax } = one;
+  const { input, mocks, correlationId, environment, taskToDomain, virtualSecondsMax } = one;
   return {
     taskDefs: loaded.taskDefs,
     subWorkflows: loaded.definitions.filter((definition) => definition !== tested),
@@ -100,6 +100,7 @@ const optionsOf = (loaded: Loaded, tested: JsonObject, one: TestCase): SimulateO
     ...(mocks === undefined ? {} : { mocks: mocks as NonNullable<SimulateOptions['mocks']> }),
     ...(correlationId === undefined ? {} : { correlationId }),
     ...(taskToDomain === undefined ? {} : { taskToDomain }),
+    ...(environment === undefined ? {} : { environment }),
     ...(virtualSecondsMax === undefined ? {} : { virtualSecondsMax }),
   };
 };

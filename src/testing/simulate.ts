@@ -29,6 +29,8 @@ export type SimulateOptions = Readonly<{
   schemas?: readonly SchemaDocument[];
   correlationId?: string;
   taskToDomain?: Readonly<Record<string, string>>;
+  /** Environment values by name. Secrets need none: each is `secret:` and its name. */
+  environment?: Readonly<Record<string, string>>;
   /** Whose defaults fill what definitions leave out; v1 unless told. */
   dialect?: 'v1' | 'conductor';
   virtualSecondsMax?: number;
@@ -113,9 +115,12 @@ const start = async (
   definition: JsonObject,
   options: SimulateOptions,
 ): Promise<ExecutionId> => {
-  const { definitions, executions } = useCases;
+  const { definitions, environment, executions } = useCases;
   const { dialect = 'v1', taskDefs = [], subWorkflows = [], schemas = [] } = options;
   for (const schema of schemas) must('schema', await definitions.registerSchema(NAMESPACE, schema));
+  for (const [name, value] of Object.entries(options.environment ?? {})) {
+    must('environment', await environment.put(NAMESPACE, name, value));
+  }
   for (const task of taskDefs) must('task definition', await definitions.registerTask(NAMESPACE, task, dialect));
   for (const other of subWorkflows) {
     must('sub-workflow', await definitions.registerWorkflow(NAMESPACE, other, dialect, true));

@@ -54,6 +54,7 @@ export const testCase = z.strictObject({
   mocks: z.record(text, z.union([mockOutcome, z.array(mockOutcome).min(1)])).optional(),
   correlationId: text.optional(),
   taskToDomain: z.record(text, text).optional(),
+  environment: z.record(text, text).optional(),
   virtualSecondsMax: z.number().positive().optional(),
   expect: expectation,
 });

@@ -12,6 +12,40 @@ const flow = (tasks: readonly Step[], fields: JsonObject = {}): JsonObject => ({
 });
 
 describe('a simulation', () => {
+  it('calls nobody: a call is mocked like any task, or completes with nothing and is told', async () => {
+    const call = (ref: string, type: string): Step => ({
+      ...simple(ref, { inputParameters: { uri: 'https://api.example.com/' } }),
+      type,
+    });
+    const run = await simulate(flow([call('a', 'HTTP'), call('b', 'HTTP_POLL'), call('c', 'HTTP')]), {
+      mocks: {
+        a: [
+          { status: 'FAILED', reason: 'down' },
+          { output: { response: { statusCode: 200 } }, afterSeconds: 3_600 },
+        ],
+        b: { output: { pollCount: 3 } },
+      },
+      taskDefs: [{ name: 'a', retryCount: 1 }],
+    });
+    expect([run.status, run.unmocked, run.tasks.map(({ attempt }) => attempt)]).toEqual([
+      'COMPLETED',
+      ['c'],
+      [1, 2, 1, 1],
+    ]);
+    expect(run.tasks[1]?.output).toEqual({ response: { statusCode: 200 } });
+  });
+
+  it('has the environment that it is given, and a secret by the name of each', async () => {
+    const inputParameters = { region: '${workflow.env.REGION}', token: '${workflow.secrets.api}', expression: '$' };
+    const script = { ...simple('i', { inputParameters }), type: 'INLINE' };
+    const run = await simulate(flow([script]), { environment: { REGION: 'north' } });
+    expect([run.status, run.tasks[0]?.input]).toMatchObject([
+      'COMPLETED',
+      { region: 'north', token: '${workflow.secrets.api}' },
+    ]);
+    expect(run.output).toMatchObject({ result: { region: 'north', token: '***' } });
+  });
+
   it('lets mocks answer by ref, by iteration, by workflow and by the name of the task', async () => {
     const run = await simulate(flow([loop('l', 2, [simple('a')]), simple('b', { name: 'bee' })]), {
       mocks: {
