@@ -65,6 +65,45 @@ create table domain_polls (
   constraint domain_polls_pkey PRIMARY KEY (namespace, queue)
 );
 
+create table event_dedupes (
+  namespace text collate "C" not null,
+  handler text collate "C" not null,
+  dedupe_id text collate "C" not null,
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint event_dedupes_pkey PRIMARY KEY (namespace, handler, dedupe_id)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX event_dedupes_old ON public.event_dedupes USING btree (namespace, handler, seen_at);
+
+create table event_handler_runs (
+  namespace text collate "C" not null,
+  handler text collate "C" not null,
+  message_id text collate "C" not null,
+  id bigint not null generated always as identity,
+  event text collate "C" not null,
+  state text collate "C" not null,
+  reason text,
+  actions json not null,
+  recorded_at timestamp with time zone not null default clock_timestamp(),
+  constraint event_handler_runs_pkey PRIMARY KEY (namespace, handler, message_id),
+  constraint event_handler_runs_state CHECK ((state = ANY (ARRAY['ACTED'::text, 'PASSED_OVER'::text, 'DUPLICATE'::text, 'FAILED'::text])))
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX event_handler_runs_newest ON public.event_handler_runs USING btree (namespace, handler, id);
+CREATE INDEX event_handler_runs_of_namespace ON public.event_handler_runs USING btree (namespace, id);
+
+create table event_handlers (
+  namespace text collate "C" not null,
+  name text collate "C" not null,
+  event text collate "C" not null,
+  active boolean not null,
+  handler json not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  created_by text not null,
+  updated_by text not null,
+  constraint event_handlers_pkey PRIMARY KEY (namespace, name)
+);
+CREATE INDEX event_handlers_of_event ON public.event_handlers USING btree (namespace, event, name) WHERE active;
+
 create table execution_admissions (
   workflow_id uuid not null,
   kind text collate "C" not null,
@@ -103,7 +142,7 @@ create table internal_events (
   namespace text collate "C" not null,
   sink text collate "C" not null,
   id bigint not null generated always as identity,
-  workflow_id uuid not null,
+  workflow_id uuid,
   message_id text collate "C" not null,
   payload json not null,
   recorded_at timestamp with time zone not null default clock_timestamp(),

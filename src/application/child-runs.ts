@@ -34,6 +34,7 @@ const startMessage = z.object({
   idempotencyKey: z.string().nullable(),
   idempotencyStrategy: z.enum(['RETURN_EXISTING', 'FAIL', 'FAIL_ON_RUNNING']).nullable(),
   depth: z.int(),
+  eventDepth: z.int().optional(),
 });
 export type StartMessage = z.output<typeof startMessage>;
 
@@ -55,7 +56,7 @@ export type ChildRunsDeps = Readonly<{
 }>;
 
 const startOf = (namespace: Namespace, message: StartMessage, isChild: boolean): DerivedStart => {
-  const { version, definition, correlationId, taskToDomain, parent, depth } = message;
+  const { version, definition, correlationId, taskToDomain, parent, depth, eventDepth } = message;
   return {
     namespace,
     executionId: message.executionId,
@@ -67,6 +68,7 @@ const startOf = (namespace: Namespace, message: StartMessage, isChild: boolean):
     ...(correlationId === null ? {} : { correlationId }),
     ...(taskToDomain === null ? {} : { taskToDomain }),
     ...(isChild ? { parent, depth } : {}),
+    ...(eventDepth === undefined ? {} : { eventDepth }),
   };
 };
 

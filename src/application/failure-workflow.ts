@@ -25,13 +25,17 @@ export const failureWorkflowHandler = (starts: StartInTransaction): InternalHand
   handle: async (tx, { namespace, executionId: failedExecutionId, payload }) => {
     const { seq, input, version, correlationId, taskToDomain, ...named } = failureMessage.parse(payload);
     const logs = await tx.readEvents(new Map([[failedExecutionId, 0]]));
-    const failedWorkflow = failedWorkflowOf(failedExecutionId, (logs.get(failedExecutionId) ?? []).slice(0, seq));
+    const log = logs.get(failedExecutionId) ?? [];
+    const failedWorkflow = failedWorkflowOf(failedExecutionId, log.slice(0, seq));
+    const [first] = log;
+    const eventDepth = first?.event.type === 'ExecutionStarted' ? first.event.eventDepth : undefined;
     const started = await starts.start(tx, {
       namespace,
       ...named,
       input: { ...input, failedWorkflow },
       priority: 0,
       failedExecutionId,
+      ...(eventDepth === undefined ? {} : { eventDepth }),
       ...(version === undefined ? {} : { version }),
       ...(correlationId === undefined ? {} : { correlationId }),
       ...(taskToDomain === undefined ? {} : { taskToDomain }),

@@ -13,7 +13,14 @@ export const nothingMore: AfterCommit = () => undefined;
 export type InternalHandler = Readonly<{
   kind: 'internal';
   handle: (tx: EngineTx, message: OutboxMessage) => Promise<AfterCommit>;
+  /** Beside the mark of a delivery that failed: what else is to be known of it. */
+  failed?: (tx: EngineTx, message: OutboxMessage, reason: string) => Promise<void>;
 }>;
+
+/** Why a message would fail in the same way each time: it is a dead letter at once. */
+export class Undeliverable extends Error {
+  override readonly name = 'Undeliverable';
+}
 
 /** Effects elsewhere, outside of any transaction. It may be asked twice: messages are delivered at least once. */
 export type ExternalHandler = Readonly<{ kind: 'external'; deliver: (message: OutboxMessage) => Promise<void> }>;

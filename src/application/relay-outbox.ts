@@ -1,5 +1,5 @@
 import type { DeliveryFailure, EngineStore, OutboxMessage } from '../ports/engine-store.ts';
-import type { InternalHandler, MessageHandler } from './message-handler.ts';
+import { type InternalHandler, type MessageHandler, Undeliverable } from './message-handler.ts';
 
 const RELAY_BATCH_MAX = 50;
 /** Messages of one batch that are dealt with at a time: each is of another ordering key. */
@@ -11,7 +11,9 @@ export const DELIVERY_ATTEMPTS_MAX = 10;
 const BACKOFF_BASE_MS = 500;
 const BACKOFF_MAX_MS = 300_000;
 
-type Delivery = Readonly<{ kind: 'committed' } | { kind: 'delivered' } | { kind: 'failed'; failure: DeliveryFailure }>;
+type FailedDelivery = DeliveryFailure & Readonly<{ message: OutboxMessage }>;
+
+type Delivery = Readonly<{ kind: 'committed' } | { kind: 'delivered' } | { kind: 'failed'; failure: FailedDelivery }>;
 
 /** Another relay was faster, after the hold was over: what it did stands, and ours is rolled back. */
 class DeliveredByAnother extends Error {}
@@ -44,7 +46,7 @@ export class RelayOutbox {
     const messages = await this.engine.transaction((tx) => tx.claimMessages(RELAY_BATCH_MAX, RELAY_HOLD_MS));
     if (messages.length === 0) return 0;
     const delivered: string[] = [];
-    const failures: DeliveryFailure[] = [];
+    const failures: FailedDelivery[] = [];
     const queue = messages.values();
     const flights = Array.from({ length: Math.min(RELAY_FLIGHTS_MAX, messages.length) }, async () => {
       for (const message of queue) {
@@ -58,10 +60,14 @@ export class RelayOutbox {
     return messages.length;
   }
 
-  private async mark(delivered: readonly string[], failures: readonly DeliveryFailure[]): Promise<void> {
+  private async mark(delivered: readonly string[], failures: readonly FailedDelivery[]): Promise<void> {
     if (delivered.length === 0 && failures.length === 0) return;
     await this.engine.transaction(async (tx) => {
       if (delivered.length > 0) await tx.markDelivered(delivered);
+      for (const { message, reason } of failures) {
+        const handler = this.handlers.get(message.topic);
+        if (handler?.kind === 'internal') await handler.failed?.(tx, message, reason);
+      }
       if (failures.length > 0) await tx.markFailed(failures);
     });
     for (const { id, reason, dead } of failures) this.onFailure(id, reason, dead);
@@ -95,12 +101,13 @@ export class RelayOutbox {
   }
 }
 
-const failureOf = (message: OutboxMessage, error: unknown): DeliveryFailure => {
+const failureOf = (message: OutboxMessage, error: unknown): FailedDelivery => {
   const attempts = message.attempts + 1;
   return {
+    message,
     id: message.id,
     reason: (error instanceof Error ? error.message : 'unknown error').slice(0, 1_000),
     retryAfterMs: Math.min(BACKOFF_BASE_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS),
-    dead: attempts >= DELIVERY_ATTEMPTS_MAX,
+    dead: attempts >= DELIVERY_ATTEMPTS_MAX || error instanceof Undeliverable,
   };
 };

@@ -9,6 +9,7 @@ import { checkSchedule, fireAtOf, hasSameTimes, type Schedule, timetableOf } fro
 import type { EngineStore, EngineTx } from '../ports/engine-store.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ScheduleFilter, ScheduleRow, ScheduleRun, ScheduleStore } from '../ports/schedule-store.ts';
+import type { TagStore } from '../ports/tag-store.ts';
 import type { WakeSignal } from '../ports/wake-signal.ts';
 import type { ApplicationError } from './application-error.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -23,6 +24,7 @@ export type ScheduleDeps = Readonly<{
   schedules: ScheduleStore;
   starts: StartInTransaction;
   parseCron: ParseCron;
+  tags: Pick<TagStore, 'clearTags'>;
   ids: Ids;
   wake: WakeSignal;
 }>;
@@ -168,7 +170,9 @@ export class ManageSchedules implements ScheduleUseCases {
 
   async delete(namespace: Namespace, name: string): Outcome<null> {
     const deleted = await this.deps.engine.transaction((tx) => tx.deleteSchedule(namespace, name));
-    return deleted ? ok(null) : noSchedule(name);
+    if (!deleted) return noSchedule(name);
+    await this.deps.tags.clearTags(namespace, { kind: 'SCHEDULE', name });
+    return ok(null);
   }
 
   pause(namespace: Namespace, name: string, by: string, reason?: string): Outcome<ScheduleRow> {

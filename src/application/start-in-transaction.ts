@@ -40,6 +40,8 @@ export type DerivedStart = Readonly<{
   taskToDomain?: Readonly<Record<string, string>>;
   parent?: ParentLink;
   depth?: number;
+  /** Starts by events that led here. */
+  eventDepth?: number;
   failedExecutionId?: ExecutionId;
 }>;
 
@@ -79,6 +81,7 @@ export class StartInTransaction {
       parent: start.parent,
       depth: start.depth ?? 0,
       failedExecutionId: start.failedExecutionId,
+      ...(start.eventDepth === undefined ? {} : { eventDepth: start.eventDepth }),
       remember: resolved.value.remember,
     });
   }

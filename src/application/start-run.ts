@@ -33,6 +33,8 @@ export type ReadyStart = Readonly<{
   /** Of a child: the attempt that waits for it, and how many runs are above it. */
   parent: ParentLink | undefined;
   depth: number;
+  /** Starts by events that led here; absent: none. */
+  eventDepth?: number;
   failedExecutionId: ExecutionId | undefined;
   /** The run that this one repeats. */
   copyOf: ExecutionId | undefined;
@@ -178,6 +180,7 @@ const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
     ...(start.correlationId === undefined ? {} : { correlationId: start.correlationId }),
     ...(start.taskToDomain === undefined ? {} : { taskToDomain: start.taskToDomain }),
     ...(start.parent === undefined ? {} : { parent: start.parent, depth: start.depth }),
+    ...(start.eventDepth === undefined ? {} : { eventDepth: start.eventDepth }),
     ...(start.failedExecutionId === undefined ? {} : { failedExecutionId: start.failedExecutionId }),
     ...(start.copyOf === undefined ? {} : { copyOf: start.copyOf }),
     ...(start.createdBy === undefined ? {} : { createdBy: start.createdBy }),

@@ -40,6 +40,7 @@ import type { DeadLetter, InternalEvent } from '../ports/outbox-index.ts';
 import type { RunQuery } from '../ports/run-query.ts';
 import type { Tag, Tagged, TaggedKind, TaggedWith } from '../ports/tag-store.ts';
 import type { ApplicationError } from './application-error.ts';
+import type { EventHandlerUseCases } from './event-handler-use-cases.ts';
 import type { Callback } from './receive-callbacks.ts';
 import type { ScheduleUseCases } from './schedule-use-cases.ts';
 import type { PolledTask } from './unfenced/run-facts.ts';
@@ -499,6 +500,7 @@ export interface UseCases {
     delete(namespace: Namespace, name: string): Outcome<null>;
   };
   readonly schedules: ScheduleUseCases;
+  readonly eventHandlers: EventHandlerUseCases;
   readonly access: {
     /** The key in clear is in this answer and nowhere else. */
     createApiKey(

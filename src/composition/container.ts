@@ -21,6 +21,7 @@ import { deleteExecution } from '../application/delete-execution.ts';
 import { DomainPolls } from '../application/domain-polls.ts';
 import { createExecutionUseCases, createWorkerUseCases } from '../application/engine-use-cases.ts';
 import { Evaluator } from '../application/evaluate-executions.ts';
+import { ManageEventHandlers } from '../application/event-handler-use-cases.ts';
 import { FoldCache } from '../application/fold-cache.ts';
 import { HeldLeases } from '../application/held-leases.ts';
 import { LeaseTasks } from '../application/lease-tasks.ts';
@@ -60,6 +61,7 @@ import type { BlobCollector } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
+import type { EventHandlerStore } from '../ports/event-handler-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { SemaphoreStore } from '../ports/limits.ts';
@@ -94,6 +96,7 @@ export type Foundations = Readonly<{
   seal: SecretSeal;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
+  eventHandlers: EventHandlerStore;
   health: HealthProbe;
   blobs: BlobCollector;
   wake: WakeSignal;
@@ -220,6 +223,7 @@ const registerFoundations = (container: DependencyContainer, given: Foundations)
   container.register(TOKENS.seal, { useValue: seal });
   container.register(TOKENS.workerPolls, { useValue: given.workerPolls });
   container.register(TOKENS.schedules, { useValue: given.schedules });
+  container.register(TOKENS.eventHandlers, { useValue: given.eventHandlers });
   container.register(TOKENS.parseCron, { useValue: parseCron });
   container.register(TOKENS.blobs, { useValue: given.blobs });
   container.register(TOKENS.health, { useValue: health });
@@ -429,6 +433,18 @@ const manageSchedules = (c: DependencyContainer): ManageSchedules =>
     schedules: c.resolve(TOKENS.schedules),
     starts: c.resolve(TOKENS.startInTransaction),
     parseCron: c.resolve(TOKENS.parseCron),
+    tags: c.resolve(TOKENS.tags),
+    ids: c.resolve(TOKENS.ids),
+    wake: c.resolve(TOKENS.wake),
+  });
+
+const manageEventHandlers = (c: DependencyContainer): ManageEventHandlers =>
+  new ManageEventHandlers({
+    engine: c.resolve(TOKENS.engine),
+    handlers: c.resolve(TOKENS.eventHandlers),
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    checkScript: c.resolve(TOKENS.steering).checkSyntax,
+    tags: c.resolve(TOKENS.tags),
     ids: c.resolve(TOKENS.ids),
     wake: c.resolve(TOKENS.wake),
   });
@@ -494,6 +510,7 @@ const useCases = (c: DependencyContainer) => {
     ...valueUseCases(c),
     semaphores: createSemaphoreUseCases(c.resolve(TOKENS.semaphores)),
     schedules: manageSchedules(c),
+    eventHandlers: manageEventHandlers(c),
     access: createAccessUseCases({
       tokens: c.resolve(TOKENS.accessTokens),
       access: c.resolve(TOKENS.access),

@@ -1,7 +1,7 @@
 import type { DependencyContainer } from 'tsyringe';
 import { ChildRuns } from '../application/child-runs.ts';
 import { failureWorkflowHandler } from '../application/failure-workflow.ts';
-import { internalSinkHandler } from '../application/internal-sink.ts';
+import { HandleEvents } from '../application/handle-events.ts';
 import type { MessageHandler } from '../application/message-handler.ts';
 import type { BrokerTopic, OutboxTopic } from '../domain/execution/commands.ts';
 import { TOKENS } from './tokens.ts';
@@ -13,6 +13,12 @@ export const messageHandlers = (c: DependencyContainer): ReadonlyMap<string, Mes
     evaluator: c.resolve(TOKENS.evaluator),
     wake: c.resolve(TOKENS.wake),
   });
+  const events = new HandleEvents({
+    starts: c.resolve(TOKENS.startInTransaction),
+    evaluator: c.resolve(TOKENS.evaluator),
+    evaluateScript: c.resolve(TOKENS.evaluateScript),
+    wake: c.resolve(TOKENS.wake),
+  });
   const handlers: Readonly<Record<Exclude<OutboxTopic, BrokerTopic>, MessageHandler>> = {
     'start-failure-workflow': failureWorkflowHandler(c.resolve(TOKENS.startInTransaction)),
     'start-child': children.startChild,
@@ -21,7 +27,8 @@ export const messageHandlers = (c: DependencyContainer): ReadonlyMap<string, Mes
     'child-ended': children.childEnded,
     'child-revived': children.childRevived,
     'terminate-child': children.terminateChild,
-    'event/internal': internalSinkHandler,
+    'event/internal': events.sent,
+    'handle-event': events.handed,
   };
   return new Map(Object.entries(handlers));
 };

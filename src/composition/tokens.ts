@@ -32,6 +32,7 @@ import type { CallbackSeal } from '../ports/callback-seal.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DefinitionStore } from '../ports/definition-store.ts';
 import type { EngineStore } from '../ports/engine-store.ts';
+import type { EventHandlerStore } from '../ports/event-handler-store.ts';
 import type { ExecutionIndex } from '../ports/execution-index.ts';
 import type { HealthProbe } from '../ports/health-probe.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -67,6 +68,7 @@ export const TOKENS = {
   workerPolls: token<WorkerPollStore>('workerPolls'),
   access: token<AccessStore>('access'),
   schedules: token<ScheduleStore>('schedules'),
+  eventHandlers: token<EventHandlerStore>('eventHandlers'),
   parseCron: token<ParseCron>('parseCron'),
   health: token<HealthProbe>('health'),
   blobs: token<BlobCollector>('blobs'),

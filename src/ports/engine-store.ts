@@ -7,6 +7,7 @@ import type { ExecutionStatus, ResultStatus } from '../domain/execution/statuses
 import type { ExecutionId, Instant, LeaseToken, Namespace, TaskId } from '../domain/kernel/brand.ts';
 import type { JsonObject, JsonValue } from '../domain/kernel/json.ts';
 import type { DefinitionStore } from './definition-store.ts';
+import type { EventHandlerTx } from './event-handler-store.ts';
 import type { RetryCount } from './limits.ts';
 import type { RunStart } from './run-start.ts';
 import type { ScheduleTx } from './schedule-store.ts';
@@ -211,7 +212,8 @@ export type WaitingOutcome = Readonly<{
 
 export type NewInternalEvent = Readonly<{
   namespace: Namespace;
-  executionId: ExecutionId;
+  /** Absent: it came from outside. */
+  executionId?: ExecutionId;
   sink: string;
   messageId: string;
   payload: JsonObject;
@@ -272,7 +274,12 @@ export type ParkedEvaluation = Readonly<{
  * Everything takes its locks in this order: schedules, decide queue, executions, task queue, limits, timers, outbox, caches;
  * every statement that touches several rows does so in id order.
  */
-export interface EngineTx extends DefinitionReads, DecisionReads, Pick<DefinitionStore, 'putBundle'>, ScheduleTx {
+export interface EngineTx
+  extends DefinitionReads,
+    DecisionReads,
+    Pick<DefinitionStore, 'putBundle'>,
+    ScheduleTx,
+    EventHandlerTx {
   /**
    * Claims (deletes) up to `limit` due decide rows, skipping those that others hold, and then locks their executions in
    * id order. Nothing of a run may be read before this (promise 1).

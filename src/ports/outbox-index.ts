@@ -18,7 +18,8 @@ export type DeadLetter = Readonly<{
 export type InternalEvent = Readonly<{
   id: string;
   sink: string;
-  executionId: ExecutionId;
+  /** Absent: it came from outside. */
+  executionId?: ExecutionId;
   /** Of the message: the same however often it was delivered. */
   messageId: string;
   payload: JsonObject;

@@ -3,6 +3,7 @@ import type { ExecutionId } from '../../src/domain/kernel/brand.ts';
 import type { AccessStore } from '../../src/ports/access-store.ts';
 import type { DefinitionStore } from '../../src/ports/definition-store.ts';
 import type { CloseTask, EngineStore } from '../../src/ports/engine-store.ts';
+import type { EventHandlerStore } from '../../src/ports/event-handler-store.ts';
 import type { ExecutionIndex } from '../../src/ports/execution-index.ts';
 import type { HealthProbe } from '../../src/ports/health-probe.ts';
 import type { SemaphoreStore } from '../../src/ports/limits.ts';
@@ -26,6 +27,7 @@ export type StorePorts = Readonly<{
   values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
+  eventHandlers: EventHandlerStore;
   health: HealthProbe;
 }>;
 

@@ -35,6 +35,9 @@ export const memoryHarness: Harness = {
       get workerPolls() {
         return stores.workerPolls;
       },
+      get eventHandlers() {
+        return stores.eventHandlers;
+      },
       get schedules() {
         return stores.schedules;
       },

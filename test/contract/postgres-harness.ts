@@ -19,6 +19,7 @@ const INSTANTS = {
   retry_statistics: ['bucket_at'],
   external_payloads: ['uploaded_at'],
   schedules: ['next_at', 'fire_at'],
+  event_dedupes: ['seen_at'],
 } as const;
 
 const TABLES = [
@@ -52,6 +53,9 @@ const TABLES = [
   'tags',
   'external_payloads',
   'schedules',
+  'event_handlers',
+  'event_handler_runs',
+  'event_dedupes',
   'schedule_runs',
   'named_values',
 ];

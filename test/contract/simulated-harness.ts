@@ -66,7 +66,7 @@ export const simulatedHarness: Harness = {
   name: 'the simulated PostgreSQL',
   open: async (): Promise<OpenHarness> => {
     let stores = openStores();
-    const { access, health, semaphores, schedules, tags, payloads, values, workerPolls } = createMemoryStores({
+    const { access, health, semaphores, schedules, eventHandlers, tags, payloads, values, workerPolls } = createMemoryStores({
       clock: createFakeClock(),
     });
     return {
@@ -86,6 +86,7 @@ export const simulatedHarness: Harness = {
       values,
       workerPolls,
       schedules,
+      eventHandlers,
       health,
       advance: async (ms) => stores.database.advance(ms),
       closedTasks: async (executionId) => closedTasksOf(stores.database, executionId),

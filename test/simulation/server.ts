@@ -138,6 +138,7 @@ export const bootServer = (options: ServerOptions): Server => {
       tags: asPort<Foundations['tags']>({}),
       payloads: asPort<Foundations['payloads']>({}),
       workerPolls: asPort<Foundations['workerPolls']>({ servedQueues: async () => new Set() }),
+      eventHandlers: asPort<Foundations['eventHandlers']>({}),
       schedules: asPort<Foundations['schedules']>({ nextScheduleInMs: async () => undefined }),
       blobs: asPort<Foundations['blobs']>({}),
       wake: hinting(options.onHint),

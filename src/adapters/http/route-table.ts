@@ -5,6 +5,7 @@ import { bulkRoutes } from './routes/bulk-routes.ts';
 import { controlRoutes } from './routes/control-routes.ts';
 import { definitionRoutes } from './routes/definition-routes.ts';
 import { doorRoutes } from './routes/door-routes.ts';
+import { eventHandlerRoutes } from './routes/event-handler-routes.ts';
 import { executionRoutes } from './routes/execution-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { operatorRoutes } from './routes/operator-routes.ts';
@@ -40,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   ...semaphoreRoutes,
   ...scheduleRoutes,
   ...valueRoutes,
+  ...eventHandlerRoutes,
   ...accessRoutes,
   ...quotaRoutes,
 ];

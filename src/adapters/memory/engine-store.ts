@@ -11,6 +11,7 @@ import { admissible, admissionWrites, startContext } from './admissions.ts';
 import { deadLetterWrites } from './dead-letters.ts';
 import { deleteWrites } from './delete-execution.ts';
 import { evaluationWrites } from './evaluations.ts';
+import { eventHandlerWrites } from './event-handlers.ts';
 import { eventLogWrites } from './event-log.ts';
 import { executionWrites } from './executions.ts';
 import { internalEventWrites } from './internal-events.ts';
@@ -61,6 +62,7 @@ const engineTx = (state: MemoryState, definitions: DefinitionsInTx): EngineTx =>
   findEnvironment: async (namespace, names) => environmentOf(state, namespace, names),
   ...retryCountWrites(state),
   ...scheduleWrites(state),
+  ...eventHandlerWrites(state),
 });
 
 /** Runs the work on a transaction object that dies with the transaction, and undoes what it wrote when it throws. */

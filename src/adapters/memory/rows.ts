@@ -15,6 +15,7 @@ import type {
   OutboxMessage,
   StoreTaskOutput,
 } from '../../ports/engine-store.ts';
+import type { EventDedupe, NewEventHandlerRun } from '../../ports/event-handler-store.ts';
 import type { ExecutionRow, WorkerSeen } from '../../ports/execution-index.ts';
 import type { RetryCount, Semaphore } from '../../ports/limits.ts';
 import type { NamedValue, NamedValueKind } from '../../ports/named-values.ts';
@@ -134,6 +135,8 @@ export type AdmissionRow = Readonly<{
 /** Quotas of a namespace, with the minute that is counted and the starts in it. */
 export type QuotaRow = Readonly<{ namespace: Namespace; quotas: NamespaceQuotas; minute: Instant; starts: number }>;
 
+export type StoredHandlerRun = NewEventHandlerRun & Readonly<{ order: number; recordedAt: Instant }>;
+export type EventDedupeRow = EventDedupe & Readonly<{ seenAt: Instant }>;
 export type StoredScheduleRun = ScheduleRun & Readonly<{ order: number }>;
 
 export type IdempotencyRow = IdempotencyClaim;

@@ -4,6 +4,7 @@ import type { BlobCollector } from '../../ports/blob-store.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type { CloseTask, EngineStore } from '../../ports/engine-store.ts';
+import type { EventHandlerStore } from '../../ports/event-handler-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
@@ -16,6 +17,7 @@ import type { WorkerPollStore } from '../../ports/worker-polls.ts';
 import { createAccessStore } from './access-store.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
+import { createEventHandlerStore } from './event-handlers.ts';
 import { createExecutionIndex } from './execution-index.ts';
 import { createPayloadStore } from './external-payloads.ts';
 import { createNamedValueStore } from './named-values.ts';
@@ -38,6 +40,7 @@ export type MemoryStores = Readonly<{
   values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
+  eventHandlers: EventHandlerStore;
   health: HealthProbe;
   blobs: BlobCollector;
   wake: WakeSignal;
@@ -66,6 +69,7 @@ export const createMemoryStores = ({ clock }: Readonly<{ clock: Clock }>): Memor
     values: createNamedValueStore(state, serializer),
     workerPolls: createWorkerPollStore(state, serializer),
     schedules: createScheduleStore(state, serializer),
+    eventHandlers: createEventHandlerStore(state, serializer),
     health: { problems: async () => [] },
     // Every value is kept where it is.
     blobs: { collect: async () => 0 },

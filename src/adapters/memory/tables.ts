@@ -1,7 +1,9 @@
 import { gateKey } from '../../domain/execution/admit.ts';
 import type { QueuedFamily } from '../../domain/execution/commands.ts';
 import type { ExecutionId } from '../../domain/kernel/brand.ts';
+import type { EventHandlerRow } from '../../ports/event-handler-store.ts';
 import type { ScheduleRow } from '../../ports/schedule-store.ts';
+import { dedupeKeyOf, handlerRunKeyOf } from './event-handlers.ts';
 import type { Journal } from './journal.ts';
 import {
   type AdmissionRow,
@@ -10,6 +12,7 @@ import {
   type DecideRow,
   type DomainPollRow,
   type ExternalPayloadRow,
+  type EventDedupeRow,
   type IdempotencyRow,
   type InternalEventRow,
   inNamespace,
@@ -21,6 +24,7 @@ import {
   type RetryBucketRow,
   type SemaphoreRow,
   type StoredExecution,
+  type StoredHandlerRun,
   type StoredScheduleRun,
   type TagRow,
   type TaskOutputRow,
@@ -249,6 +253,25 @@ const retryBucketTable = (journal: Journal) => {
   return Object.assign(new Table<RetryBucketRow>(journal, keyOf, [byTask]), { byTask });
 };
 
+const eventHandlerTables = (journal: Journal) => {
+  const byName = new OrderedIndex<EventHandlerRow>(
+    (row) => row.namespace,
+    (a, b) => compareText(a.handler.name, b.handler.name),
+  );
+  const newest = (a: StoredHandlerRun, b: StoredHandlerRun): number => b.order - a.order;
+  const byHandler = new OrderedIndex<StoredHandlerRun>((row) => inNamespace(row.namespace, row.handler), newest);
+  const byNamespace = new OrderedIndex<StoredHandlerRun>((row) => row.namespace, newest);
+  const keyOf = (row: EventHandlerRow) => inNamespace(row.namespace, row.handler.name);
+  return {
+    eventHandlers: Object.assign(new Table<EventHandlerRow>(journal, keyOf, [byName]), { byName }),
+    eventHandlerRuns: Object.assign(new Table<StoredHandlerRun>(journal, handlerRunKeyOf, [byHandler, byNamespace]), {
+      byHandler,
+      byNamespace,
+    }),
+    eventDedupes: new Table<EventDedupeRow>(journal, dedupeKeyOf),
+  };
+};
+
 const scheduleTables = (journal: Journal) => {
   const byName = new OrderedIndex<ScheduleRow>(
     (row) => row.namespace,
@@ -297,6 +320,7 @@ export const createTables = (journal: Journal) => ({
   rateWindows: new Table<RateWindowRow>(journal, (row) => inNamespace(row.namespace, row.taskName)),
   retryBuckets: retryBucketTable(journal),
   ...scheduleTables(journal),
+  ...eventHandlerTables(journal),
   idempotencyKeys: new Table<IdempotencyRow>(journal, (row) => inNamespace(row.namespace, row.key)),
 });
 

@@ -17,6 +17,7 @@ import {
 import { findBundles, putBundle } from './definition-bundles.ts';
 import { deleteExecution } from './delete-execution.ts';
 import { notePolls, polledQueues, prunePolls } from './domain-polls.ts';
+import { eventHandlerWrites } from './event-handlers.ts';
 import { appendEvents, findEvent, readEvents } from './event-log.ts';
 import { createExecutions, lookUpRun, projectExecutions, reviseExecutions } from './executions.ts';
 import {
@@ -127,6 +128,7 @@ const engineTx = (session: Session, memory: PassMemory, turns: QueueTurns): Engi
   addRetryCounts: (counts) => addRetryCounts(session, counts),
   forgetPastLimits: () => forgetPastLimits(session),
   ...scheduleWrites(session),
+  ...eventHandlerWrites(session),
 });
 
 const now = async (session: Session): Promise<Instant> => {

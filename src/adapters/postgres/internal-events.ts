@@ -9,7 +9,14 @@ const record = preparedCommand('internal_events_record');
 const trim = preparedCommand('internal_events_trim');
 const list = prepared(
   'internal_events_list',
-  z.object({ id: text, sink: text, executionId, messageId: text, payload: jsonObject, recordedAt: instant }),
+  z.object({
+    id: text,
+    sink: text,
+    executionId: executionId.exactOptional(),
+    messageId: text,
+    payload: jsonObject,
+    recordedAt: instant,
+  }),
 );
 
 const LAST_ID = '9223372036854775807';
@@ -22,7 +29,7 @@ export const recordInternalEvent = async (
 ): Promise<void> => {
   await session.run(record`
     insert into internal_events (namespace, sink, workflow_id, message_id, payload)
-    values (${namespace}, ${sink}, ${id}, ${messageId}, ${JSON.stringify(payload)}::json)`);
+    values (${namespace}, ${sink}, ${id ?? null}, ${messageId}, ${JSON.stringify(payload)}::json)`);
   await session.run(trim`
     with beyond as (
       select id from internal_events

@@ -2,6 +2,7 @@ import type { AccessStore } from '../../ports/access-store.ts';
 import type { BlobCollector, BlobStore } from '../../ports/blob-store.ts';
 import type { DefinitionStore } from '../../ports/definition-store.ts';
 import type { EngineStore } from '../../ports/engine-store.ts';
+import type { EventHandlerStore } from '../../ports/event-handler-store.ts';
 import type { ExecutionIndex } from '../../ports/execution-index.ts';
 import type { HealthProbe } from '../../ports/health-probe.ts';
 import type { SemaphoreStore } from '../../ports/limits.ts';
@@ -15,6 +16,7 @@ import { createBlobCollector } from './blob-collector.ts';
 import { openDatabase } from './database.ts';
 import { createDefinitionStore } from './definition-store.ts';
 import { createEngineStore } from './engine-store.ts';
+import { createEventHandlerStore } from './event-handlers.ts';
 import { createExecutionIndex } from './execution-index.ts';
 import { createPayloadStore } from './external-payloads.ts';
 import { createHealthProbe } from './health.ts';
@@ -46,6 +48,7 @@ export type PostgresStores = Readonly<{
   values: NamedValueStore;
   workerPolls: WorkerPollStore;
   schedules: ScheduleStore;
+  eventHandlers: EventHandlerStore;
   health: HealthProbe;
   blobs: BlobCollector;
   /** Ends the connections once those in use are given back. */
@@ -66,6 +69,7 @@ export async function createPostgresStores(options: PostgresStoresOptions): Prom
     values: createNamedValueStore(database),
     workerPolls: createWorkerPollStore(database),
     schedules: createScheduleStore(database),
+    eventHandlers: createEventHandlerStore(database),
     health: createHealthProbe(database, { allowUnsafeDurability: options.allowUnsafeDurability ?? false }),
     blobs: createBlobCollector(database),
     close: () => database.close(),

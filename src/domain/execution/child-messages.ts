@@ -58,6 +58,7 @@ const startPayload = (state: ExecutionState, entry: TaskEntry, executionId: Exec
     idempotencyKey: idempotencyKey ?? null,
     idempotencyStrategy: idempotencyStrategy ?? null,
     depth: isChild(entry) ? (started?.depth ?? 0) + 1 : 0,
+    ...(started?.eventDepth === undefined ? {} : { eventDepth: started.eventDepth }),
   };
 };
 

@@ -95,6 +95,7 @@ export type OutboxTopic =
   | 'child-ended'
   | 'child-revived'
   | 'terminate-child'
+  | 'handle-event'
   | EventTopic;
 
 /** Messages of EVENT tasks and for listeners, by the kind of their sink. */

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonValue } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
 import { ASYNC_COMPLETE } from '../tasks/system.ts';
 import type { WorkflowEvent } from './events.ts';
+import { entryNamed } from './named-task.ts';
 import { closing, closingAtHand, type Judging } from './outcome.ts';
 import type { ExecutionRequest, Rejection } from './requests.ts';
 import { type ExecutionState, isOpen, type TaskEntry } from './state.ts';
@@ -18,7 +19,7 @@ const reject = (code: Rejection['code'], message: string): Answer => err({ code,
  * the fence; the same request again is answered like the first and changes nothing.
  */
 export const completeTask = (state: ExecutionState, request: Request, judging: Judging): Answer => {
-  const entry = attemptOf(state, request.scheduledSeq);
+  const entry = attemptOf(state, request);
   if (entry !== undefined && isSaidAgain(entry, request)) return ok([]);
   if (!isOpen(state)) return reject('TERMINAL_STATE', `The execution has ended: ${state.lifecycle.status}.`);
   if (entry?.phase.kind !== 'attempt') return reject('INVALID_STATE', 'The task is not open.');
@@ -34,7 +35,11 @@ export const completeTask = (state: ExecutionState, request: Request, judging: J
   return ok([closing(state, entry, reason === undefined ? outcome : { ...outcome, reason }, judging)]);
 };
 
-const attemptOf = (state: ExecutionState, scheduledSeq: number): TaskEntry | undefined => {
+const attemptOf = (state: ExecutionState, { scheduledSeq, ref }: Request): TaskEntry | undefined => {
+  if (ref !== undefined) {
+    const named = entryNamed(state, ref);
+    return named.ok ? named.value : undefined;
+  }
   for (const entry of state.tasks.values()) if (entry.seq === scheduledSeq) return entry;
   return undefined;
 };

@@ -40,6 +40,8 @@ export type ExecutionStarted = Readonly<{
   parent?: ParentLink;
   /** Runs above a child: absent where there is none. */
   depth?: number;
+  /** Starts by events above this one, that it was started by an event included; absent: none. */
+  eventDepth?: number;
   /** The run whose start this one repeats. */
   copyOf?: ExecutionId;
   /** Who asked for the run, where the door tells. */

@@ -52,12 +52,13 @@ export type EventMessage = Readonly<{
  */
 export const publishing = (state: ExecutionState, { messageId, sink, payload }: EventMessage): PublishMessage => {
   const topic = topicOf(sink);
+  const depth = state.started?.eventDepth;
   return {
     type: 'PublishMessage',
     topic,
     dedupKey: `event/${messageId}`,
     orderingKey: `${state.executionId}/${topic}`,
-    payload: { messageId, sink, payload },
+    payload: { messageId, sink, payload, ...(depth === undefined ? {} : { depth }) },
   };
 };
 

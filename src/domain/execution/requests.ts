@@ -36,7 +36,9 @@ export type ExecutionRequest =
   | Readonly<{
       type: 'CompleteTask';
       /** Names the attempt: the seq of the event that scheduled it. */
-      scheduledSeq: number;
+      scheduledSeq?: number;
+      /** Instead: the wire ref of the task, or the ref of a task in a loop: then where it ran last. */
+      ref?: string;
       status: ResultStatus;
       output: JsonObject;
       reason?: string;
@@ -68,7 +70,7 @@ export type ExecutionRequest =
   | Readonly<Asked & { type: 'Restart'; plan?: Plan }>
   | Readonly<Asked & { type: 'SkipTask'; ref: string; input?: JsonObject; output?: JsonObject }>
   | Readonly<Asked & { type: 'CancelTask'; ref: string }>
-  | Readonly<Asked & { type: 'SetVariables'; variables: JsonObject }>
+  | Readonly<Asked & { type: 'SetVariables'; variables: JsonObject; appends?: boolean }>
   | Readonly<Asked & { type: 'Jump'; to: string; input?: JsonObject }>
   | Readonly<
       Asked & {

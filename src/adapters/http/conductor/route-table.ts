@@ -1,8 +1,10 @@
 import type { Route } from '../route.ts';
 import { adminRoutes } from './routes/admin-routes.ts';
 import { externalPayloadRoutes } from './routes/external-payload-routes.ts';
+import { eventRoutes } from './routes/event-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
+import { scheduleRoutes } from './routes/schedule-routes.ts';
 import { taskRoutes } from './routes/task-routes.ts';
 import { tokenRoutes } from './routes/token-routes.ts';
 import { valueRoutes } from './routes/value-routes.ts';
@@ -29,6 +31,8 @@ export const CONDUCTOR_ROUTES: readonly Route[] = [
   ...workflowSearchRoutes,
   ...workflowStartRoutes,
   ...valueRoutes,
+  ...scheduleRoutes,
+  ...eventRoutes,
   ...workflowReadRoutes,
   ...workflowControlRoutes,
   ...workflowStateRoutes,

@@ -47,7 +47,8 @@ export type DeadLetterPageBody = z.output<typeof deadLetterPage>;
 export const internalEvent = z.strictObject({
   id: z.string(),
   sink: z.string(),
-  workflowId: uuidText,
+  /** Absent: it was published from outside. */
+  workflowId: uuidText.optional(),
   messageId: z.string(),
   payload: jsonObject,
   recordedAt: instantText,

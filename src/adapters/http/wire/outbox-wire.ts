@@ -18,6 +18,6 @@ export const deadLetterOf = ({
 
 export const internalEventOf = ({ executionId, recordedAt, ...event }: InternalEvent): InternalEventBody => ({
   ...event,
-  workflowId: executionId,
+  ...(executionId === undefined ? {} : { workflowId: executionId }),
   recordedAt: isoText(recordedAt),
 });

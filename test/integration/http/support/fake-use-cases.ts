@@ -6,6 +6,7 @@ import { createAccessUseCases } from '../../../../src/application/access/access-
 import type { StreamItem, UseCases } from '../../../../src/application/use-cases.ts';
 import type { Instant } from '../../../../src/domain/kernel/brand.ts';
 import { err, ok } from '../../../../src/domain/kernel/result.ts';
+import type { EventHandlerRow, EventHandlerRun } from '../../../../src/ports/event-handler-store.ts';
 import type { ScheduleRow, ScheduleRun } from '../../../../src/ports/schedule-store.ts';
 import {
   DETAIL,
@@ -202,6 +203,54 @@ const SCHEDULE_RUN: ScheduleRun = {
   executionId: RUN,
   recordedAt: NOON,
 };
+const HANDLER: EventHandlerRow = {
+  namespace: NAMESPACE,
+  handler: {
+    name: 'on-paid',
+    event: 'internal:paid',
+    description: 'ships what is paid',
+    active: true,
+    condition: '${amount} > 0',
+    evaluator: 'javascript',
+    dedupeId: '${order}',
+    actions: [{ type: 'START_WORKFLOW', input: { name: 'order' }, expandInlineJson: false }],
+    dialect: 'v1',
+  },
+  createdAt: NOON,
+  updatedAt: NOON,
+  createdBy: 'key-1',
+  updatedBy: 'key-1',
+};
+const HANDLER_RUN: EventHandlerRun = {
+  id: '7',
+  namespace: NAMESPACE,
+  handler: 'on-paid',
+  event: 'internal:paid',
+  messageId: 'm-1',
+  state: 'ACTED',
+  reason: 'why',
+  actions: [{ action: 'START_WORKFLOW', workflowId: RUN }],
+  recordedAt: NOON,
+};
+const eventHandlers: UseCases['eventHandlers'] = {
+  put: async () => ok({ outcome: 'created', row: HANDLER }),
+  get: async (_, name) => (name === 'on-paid' ? ok(HANDLER) : NOT_FOUND),
+  list: async () => ok({ items: [HANDLER], nextCursor: 'next' }),
+  delete: async (_, name) => (name === 'on-paid' ? ok(null) : NOT_FOUND),
+  test: async (_, name) =>
+    name === 'on-paid'
+      ? ok(
+          ok({
+            holds: true,
+            dedupeId: '7',
+            actions: [{ type: 'START_WORKFLOW', name: 'order', input: {}, priority: 0 }],
+          }),
+        )
+      : NOT_FOUND,
+  runs: async (_, name) => (name === 'on-paid' ? ok({ items: [HANDLER_RUN] }) : NOT_FOUND),
+  publish: async (_, { id = 'm-1' }) => ok({ messageId: id, duplicate: false, handlers: 1 }),
+};
+
 const ofSchedule = async (name: string) => (name === 'nightly' ? ok(SCHEDULE) : NOT_FOUND);
 const schedules: UseCases['schedules'] = {
   put: async () => ok({ outcome: 'created', row: SCHEDULE }),
@@ -264,6 +313,7 @@ export const fakeUseCases = async (overrides: Overrides = {}): Promise<UseCases>
     secrets: { ...secrets, ...overrides.secrets },
     semaphores: { ...semaphores, ...overrides.semaphores },
     schedules: { ...schedules, ...overrides.schedules },
+    eventHandlers: { ...eventHandlers, ...overrides.eventHandlers },
     access: { ...access, ...overrides.access },
     health: { problems: async () => [], ...overrides.health },
   };

@@ -46,6 +46,28 @@ export const ROUTE_CASES: Readonly<Record<string, RouteCase>> = {
   'GET /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, status: 200 },
   'PUT /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, json: { permits: 3 }, status: 201 },
   'DELETE /v1/ns/:ns/semaphores/:name': { path: `${ns}/semaphores/bank`, status: 204 },
+  'GET /v1/ns/:ns/event-handlers': {
+    path: `${ns}/event-handlers?limit=5&event=internal:paid&active=true`,
+    status: 200,
+  },
+  'GET /v1/ns/:ns/event-handlers/:name': { path: `${ns}/event-handlers/on-paid`, status: 200 },
+  'PUT /v1/ns/:ns/event-handlers/:name': {
+    path: `${ns}/event-handlers/on-paid`,
+    json: { event: 'internal:paid', actions: [{ action: 'START_WORKFLOW', input: { name: 'order' } }] },
+    status: 201,
+  },
+  'DELETE /v1/ns/:ns/event-handlers/:name': { path: `${ns}/event-handlers/on-paid`, status: 204 },
+  'POST /v1/ns/:ns/event-handlers/:name/test': {
+    path: `${ns}/event-handlers/on-paid/test`,
+    json: { payload: { order: 7 } },
+    status: 200,
+  },
+  'GET /v1/ns/:ns/event-handlers/:name/runs': { path: `${ns}/event-handlers/on-paid/runs`, status: 200 },
+  'POST /v1/ns/:ns/events': {
+    path: `${ns}/events`,
+    json: { event: 'internal:paid', id: 'm-1', payload: { order: 7 } },
+    status: 201,
+  },
   'GET /v1/ns/:ns/schedules': { path: `${ns}/schedules?limit=5&paused=false&text=night`, status: 200 },
   'POST /v1/ns/:ns/schedules/preview': {
     path: `${ns}/schedules/preview`,
