@@ -94,6 +94,18 @@ describe('firings that nobody was there for', () => {
     expect(missed(plans)).toEqual([{ from: minute(1), to: minute(400), count: 100, isMore: true }]);
   });
 
+  it('are made as decided, however long the making takes', () => {
+    const late = schedule({ catchUp: 'FIRE_ALL' });
+    const first = planFiring(late, timetable(), { dueAt: minute(1), now: (minute(500) + 30_000) as Instant });
+    expect([first.fire, first.next, first.catchUpUntil]).toEqual([minute(401), minute(402), minute(500)]);
+    const due = { dueAt: minute(402), catchUpUntil: minute(500), now: minute(520) };
+    expect(planFiring(late, timetable(), due)).toEqual({
+      fire: minute(402),
+      next: minute(403),
+      catchUpUntil: minute(500),
+    });
+  });
+
   it('and the one that is on time are two things', () => {
     const plans = decideAll('SKIP', minute(5));
     expect([fired(plans), missed(plans)]).toEqual([

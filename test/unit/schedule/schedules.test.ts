@@ -113,6 +113,19 @@ describe('a schedule', () => {
     expect(await engine.states('hourly')).toEqual(['STARTED', 'SKIPPED', 'STARTED']);
   });
 
+  it('skips while any run of its own is going, not the last alone', async () => {
+    const engine = await open();
+    await engine.put(scheduleOf('hourly', { overlap: 'SKIP' }));
+    const first = accepted(await engine.schedules.fire(NS, 'hourly'));
+    const second = accepted(await engine.schedules.fire(NS, 'hourly'));
+    await engine.useCases.executions.terminate(NS, second.executionId, 'test');
+    await engine.pass(HOUR);
+    expect((await engine.runs('hourly'))[0]).toMatchObject({ state: 'SKIPPED' });
+    await engine.useCases.executions.terminate(NS, first.executionId, 'test');
+    await engine.pass(HOUR);
+    expect((await engine.runs('hourly'))[0]).toMatchObject({ state: 'STARTED' });
+  });
+
   it('still knows of a long run when its history is full of what was skipped', async () => {
     const engine = await open();
     await engine.put(scheduleOf('often', { overlap: 'SKIP', crons: [{ expression: '* * * * *', zone: 'UTC' }] }));

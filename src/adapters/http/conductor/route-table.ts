@@ -1,7 +1,7 @@
 import type { Route } from '../route.ts';
 import { adminRoutes } from './routes/admin-routes.ts';
-import { externalPayloadRoutes } from './routes/external-payload-routes.ts';
 import { eventRoutes } from './routes/event-routes.ts';
+import { externalPayloadRoutes } from './routes/external-payload-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { metadataRoutes } from './routes/metadata-routes.ts';
 import { scheduleRoutes } from './routes/schedule-routes.ts';
