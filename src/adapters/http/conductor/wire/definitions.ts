@@ -41,6 +41,17 @@ export const taskDefOf = (definition: TaskDefinition, stored?: Stored): JsonObje
   };
 };
 
+/** Deadlines as they are spelled here, in a document of ours, and there. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  scheduleToStartTimeout: 'pollTimeoutSeconds',
+  startToCloseTimeout: 'timeoutSeconds',
+  totalTimeout: 'totalTimeoutSeconds',
+  heartbeatTimeout: 'responseTimeoutSeconds',
+};
+
+const respelled = (document: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(document).map(([name, value]) => [SPELLINGS[name] ?? name, value]));
+
 /** What a step has in Conductor's WorkflowTask when nothing is said. */
 const STEP_DEFAULTS: JsonObject = {
   type: 'SIMPLE',
@@ -73,7 +84,7 @@ const stepOf = (step: JsonObject, taskDefinitions: TaskDefinitions, see: SeeStep
   const frozen = Object.hasOwn(taskDefinitions, name) ? taskDefinitions[name] : undefined;
   const wire: JsonObject = {
     ...STEP_DEFAULTS,
-    ...plain,
+    ...respelled(plain),
     ...(isJsonObject(decisionCases) && {
       decisionCases: Object.fromEntries(Object.entries(decisionCases).map(([label, steps]) => [label, stepsOf(steps)])),
     }),
@@ -83,7 +94,7 @@ const stepOf = (step: JsonObject, taskDefinitions: TaskDefinitions, see: SeeStep
     ...(compensateWith !== undefined && {
       compensateWith: isJsonObject(compensateWith) ? stepOf(compensateWith, taskDefinitions, see) : compensateWith,
     }),
-    ...(taskDefinition !== undefined && { taskDefinition }),
+    ...(isJsonObject(taskDefinition) && { taskDefinition: respelled(taskDefinition) }),
     ...(taskDefinition === undefined && frozen !== undefined && { taskDefinition: taskDefOf(frozen) }),
   };
   see(wire);
