@@ -29,6 +29,13 @@ export const laterInSequence = (
     .map((later) => state.tasks.get(keyAt(later.ref, path)))
     .filter((entry) => entry !== undefined);
 
+/**
+ * From when on a task can have been read: a join, which gives nothing before it is over, not before that. What it waits for
+ * must not wait for it.
+ */
+const givenSeq = ({ node, seq, settledSeq }: TaskEntry): number =>
+  node.type === 'JOIN' || node.type === 'EXCLUSIVE_JOIN' ? (settledSeq ?? Number.POSITIVE_INFINITY) : seq;
+
 class Following {
   private readonly state: ExecutionState;
   private readonly by: FollowBy;
@@ -100,7 +107,7 @@ class Following {
     return [entry, ...this.allBelow(entry)].flatMap((told) => {
       const readers = [...this.refsReading(told)]
         .flatMap((ref) => this.byRef.get(ref) ?? [])
-        .filter((reader) => reader.seq > told.seq && !this.isPartOf(reader, entry));
+        .filter((reader) => reader.seq > givenSeq(told) && !this.isPartOf(reader, entry));
       for (const { node } of readers) this.noteRead(node.ref, this.outermost(told, entry));
       return readers;
     });

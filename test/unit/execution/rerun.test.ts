@@ -301,7 +301,33 @@ describe('what reads of a task runs again with it, wherever it stands', () => {
     run.completeAll(() => ({ n: 2, list: [1, 2] }));
     expect(run.status).toBe('COMPLETED');
     expect(run.view.tasks.filter((task) => task.ref === ref).length).toBeGreaterThan(before);
-    expect(run.eventsOf('ExecutionRerun')[0]?.resets).toContain(ref);
+    const [rerun] = run.eventsOf('ExecutionRerun');
+    expect(rerun?.resets).toContain(ref);
+    // A task in a loop may not come again, so whoever read it waits for the loop.
+    expect(rerun?.waits).toContainEqual({ ref, on: [first[0]?.type === 'SIMPLE' || from === 'v' ? from : 'l'] });
+  });
+
+  it('though data names what it reads, before the join that waits for it is over', () => {
+    const tasks = [
+      fork('f', [[value('a')], [wait('w'), reads('${${workflow.input.ref}.output.n}')]]),
+      join('j'),
+      value('z'),
+    ];
+    const run = new Run({ tasks }, { input: { ref: 'a' } });
+    run.complete('a', { n: 1 }).complete('w').complete('r').complete('z');
+    run.rerun('a').complete('a', { n: 2 });
+    expect([run.open(), run.task('r').input]).toEqual([['r'], { x: 2 }]);
+    run.complete('r', { n: 3 });
+    expect([run.open(), run.seen('j').output]).toEqual([['z'], { a: { n: 2 }, r: { n: 3 } }]);
+  });
+
+  it('but not what reads only the variables, when a task runs again that sets none', () => {
+    const run = ran([value('a')], [simple('r', { inputParameters: { x: '${workflow.variables.n}' } })]);
+    run.rerun('a');
+    expect(run.eventsOf('ExecutionRerun')[0]).toMatchObject({ resets: ['a', 'j'] });
+    expect(run.eventsOf('ExecutionRerun')[0]).not.toHaveProperty('waits');
+    run.completeAll();
+    expect([run.status, run.seen('r').attempt]).toEqual(['COMPLETED', 1]);
   });
 
   it('and waits for all that it reads and that runs again, but not for what never ran', () => {
