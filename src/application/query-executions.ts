@@ -224,8 +224,12 @@ const overlay = (view: ExecutionView, live: readonly OpenTaskRow[]): ExecutionVi
   return { ...view, tasks: view.tasks.map((task) => overlaid(task, rows.get(task.taskId))) };
 };
 
+/** A call between two polls, or one that others will answer, is under way though nobody holds it. */
+const isUnderWay = ({ leased, family, progress }: OpenTaskRow): boolean =>
+  leased || (family === 'system' && progress !== undefined);
+
 const overlaid = (task: TaskView, row: OpenTaskRow | undefined): TaskView => {
-  if (row?.leased !== true || task.endedAt !== undefined) return task;
+  if (row === undefined || !isUnderWay(row) || task.endedAt !== undefined) return task;
   return {
     ...task,
     status: 'IN_PROGRESS',

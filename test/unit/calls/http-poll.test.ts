@@ -87,6 +87,7 @@ describe('HTTP_POLL', () => {
     await poll();
     const [row] = await server.index.openTasks(NAMESPACE, id);
     expect(row).toMatchObject({ leased: false, progress: { pollCount: 1, statusCode: 200 } });
+    expect((await taskOf(server, id, 'p')).status).toBe('IN_PROGRESS');
     const detail = await server.useCases.executions.get(NAMESPACE, id);
     expect(detail.ok && detail.value.waitingFor).toMatchObject([
       { gate: 'TIMER', why: expect.stringContaining('goes on at') },

@@ -154,7 +154,8 @@ describe('HTTP', () => {
     door.answers({});
     await makeCalls();
     expect([await statusOf(server, id), door.sent.filter(({ url }) => url === uri)]).toEqual(['RUNNING', []]);
-    const { taskId } = await taskOf(server, id, 'c');
+    const { taskId, status } = await taskOf(server, id, 'c');
+    expect(status).toBe('IN_PROGRESS');
     const ended = { status: 'COMPLETED', output: { done: true } } as const;
     expect((await server.useCases.doors.completeTask(NAMESPACE, taskId, ended, 'the job')).ok).toBe(true);
     expect((await viewOf(server, id)).output).toEqual({ done: true });
