@@ -13,6 +13,13 @@ const corpus: readonly Entry[] = readFileSync(CORPUS, 'utf8')
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line));
 
+let server: ConductorServer;
+
+beforeAll(async () => {
+  server = await startConductorServer();
+});
+afterAll(() => server.close());
+
 /** One in so many, and all that write out the definition of a task: the whole corpus takes longer than it tells. */
 const ONE_IN = 8;
 const chosen = corpus.filter(
