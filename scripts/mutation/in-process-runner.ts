@@ -111,6 +111,8 @@ class InProcessRunner implements TestRunner {
   private readonly duration = new Map<string, number>();
   /** How many mutants a test has found, by the file of the mutant. */
   private readonly kills = new Map<string, Map<string, number>>();
+  /** The last mutant left a mark on the process, in a cache say: the next begins in a new one, which Stryker sees to. */
+  private isMarked = false;
 
   capabilities() {
     return { reloadEnvironment: false };
@@ -155,6 +157,7 @@ class InProcessRunner implements TestRunner {
   }
 
   async mutantRun(options: MutantRunOptions): Promise<MutantRunResult> {
+    if (this.isMarked) process.exit(1);
     this.readDurations();
     const kills = this.killsIn(options.activeMutant.fileName);
     const ids = this.affordable(options.testFilter ?? [...this.testOf.keys()], kills);
@@ -167,7 +170,7 @@ class InProcessRunner implements TestRunner {
       const failure = await this.run(test);
       instrument.activeMutant = undefined;
       if (failure === undefined) continue;
-      await this.checkClean(test);
+      this.isMarked = (await this.run(test)) !== undefined;
       kills.set(id, (kills.get(id) ?? 0) + 1);
       const isLooping = (instrument.hitCount ?? 0) > (options.hitLimit ?? Number.POSITIVE_INFINITY);
       if (failure.isEndless || isLooping) return { status: MutantRunStatus.Timeout, reason: failure.message };
@@ -193,11 +196,6 @@ class InProcessRunner implements TestRunner {
         spent += durationOf(id);
         return spent <= MUTANT_MS_MAX;
       });
-  }
-
-  /** A mutant that leaves a mark on the process would make others look found: the process begins anew, and so does it. */
-  private async checkClean(test: Test): Promise<void> {
-    if ((await this.run(test)) !== undefined) process.exit(1);
   }
 
   private run(test: Test): Promise<Failure | undefined> {

@@ -1,6 +1,6 @@
 /** The tests that state rules of the domain. */
 export const INCLUDED: readonly string[] = [
-  'test/unit/{application/definitions,children,definition,execution,expression,kernel,tasks}/**/*.test.ts',
+  'test/unit/{application/definitions,children,definition,execution,expression,kernel,schedule,tasks}/**/*.test.ts',
   'test/unit/application/{failed-workflow,retry-budgets}.test.ts',
 ];
 

@@ -185,6 +185,52 @@ describe('messages about children', () => {
   });
 });
 
+describe('a child that somebody retried', () => {
+  const failed = () => {
+    const run = new Run({ tasks: [simple('a'), sub({ name: 'x' })] }).complete('a');
+    const [scheduled] = run.eventsOf('TaskScheduled').slice(-1);
+    const child = scheduled?.child?.executionId as ExecutionId;
+    const link = {
+      executionId: run.state.executionId,
+      taskId: run.task('c').taskId,
+      ref: 'c',
+      iteration: 0,
+      attempt: 1,
+    };
+    const revive = (change: object = {}, of = child) =>
+      run.request({ type: 'ReviveFor', child: of, link: { ...link, ...change }, by: 'anna' });
+    return { run, child, revive };
+  };
+
+  it('brings back the run that failed because of it, which waits for the same child again', () => {
+    const { run, child, revive } = failed();
+    run.settle('c', 'FAILED', { output: { subWorkflowId: child } });
+    expect([run.status, revive()]).toEqual(['FAILED', undefined]);
+    expect(run.eventsOf('ExecutionRetried')[0]).toMatchObject({
+      by: 'anna',
+      reason: `its child ${child} was retried`,
+      resumesChildren: true,
+    });
+    expect(run.eventsOf('TaskScheduled').at(-1)).toMatchObject({
+      attempt: 2,
+      child: { executionId: child, resumed: true },
+    });
+    const sent = run.published.findLast(({ type }) => type === 'PublishMessage');
+    expect(sent).toMatchObject({ topic: 'resume-child', orderingKey: child });
+  });
+
+  it('brings back no run that goes on, that did well, that waited for another child, or with another attempt', () => {
+    const { run, child, revive } = failed();
+    expect(revive()?.code).toBe('INVALID_STATE');
+    run.settle('c', 'FAILED', { output: { subWorkflowId: child } });
+    expect(revive({ attempt: 2 })?.code).toBe('INVALID_STATE');
+    expect(revive({ ref: 'a' })?.code).toBe('INVALID_STATE');
+    expect(revive({}, run.state.executionId)?.code).toBe('INVALID_STATE');
+    run.retry().complete('c', { subWorkflowId: child });
+    expect([run.status, revive({ attempt: 2 })?.code]).toEqual(['COMPLETED', 'INVALID_STATE']);
+  });
+});
+
 describe('START_WORKFLOW', () => {
   it.each<[JsonValue, string]>([
     [{ name: 'x', input: [1] }, 'the input of startWorkflow must be an object'],
