@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import { isOpenAttempt } from '../../../src/domain/execution/state.ts';
+import type { ExecutionId, TaskId } from '../../../src/domain/kernel/brand.ts';
 import type { JsonObject } from '../../../src/domain/kernel/json.ts';
 import { fork, join, loop, simple, switchOn, wait } from '../../support/builders.ts';
 import { Run, type RunOptions, START } from '../../support/drive.ts';
@@ -210,5 +211,35 @@ describe('a failure workflow', () => {
     expect(asked(given({}, { failureWorkflow: '' }).failForGood('a'))).toEqual([]);
     const itself = given({ started: { failedExecutionId: '01890000-0000-7000-8000-000000000009' as ExecutionId } });
     expect(asked(itself.failForGood('a'))).toEqual([]);
+  });
+});
+
+describe('an attempt by its id', () => {
+  it('is open only while it is the one that is, under its own number and its own fact', () => {
+    const run = new Run({ tasks: [simple('a', { retryCount: 1, retryDelaySeconds: 0 }), simple('b')] });
+    const { taskId } = run.task('a');
+    const first = { ref: 'a', iteration: 0, attempt: 1 };
+    expect(isOpenAttempt(run.state, taskId, first)).toBe(true);
+    expect(isOpenAttempt(run.state, taskId, { ...first, attempt: 2 })).toBe(false);
+    expect(isOpenAttempt(run.state, taskId, { ...first, ref: 'b' })).toBe(false);
+    expect(isOpenAttempt(run.state, `${run.state.executionId}.99` as TaskId, first)).toBe(false);
+    run.fail('a');
+    expect(isOpenAttempt(run.state, taskId, first)).toBe(false);
+    expect(isOpenAttempt(run.state, run.task('a').taskId, { ...first, attempt: 2 })).toBe(true);
+    run.complete('a');
+    expect(isOpenAttempt(run.state, taskId, { ...first, attempt: 2 })).toBe(false);
+  });
+});
+
+describe('a call that somebody else answers later', () => {
+  it.each([
+    [{ asyncComplete: true }, undefined],
+    [{ asyncComplete: 'true' }, 'INVALID_STATE'],
+    [{}, 'INVALID_STATE'],
+  ])('is ended from outside only where it says so: %j', (input, code) => {
+    const http_request = { uri: 'https://api.example.com/', method: 'GET' };
+    const call = { ...simple('h'), type: 'HTTP', inputParameters: { http_request, ...input } };
+    const run = new Run({ tasks: [call] });
+    expect(codeOf(run.completeTask('h'))).toBe(code);
   });
 });
