@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CheckScript } from '../domain/definition/check-context.ts';
 import { nameProblem } from '../domain/definition/names.ts';
 import { type EventHandler, eventHandlerProblem, eventProblem } from '../domain/event-handler/event-handler.ts';
-import { type Judgement, judgeMessage } from '../domain/event-handler/judge-message.ts';
+import { dedupeKey, type Judgement, judgeMessage } from '../domain/event-handler/judge-message.ts';
 import type { EvaluateScript } from '../domain/execution/script.ts';
 import type { Namespace } from '../domain/kernel/brand.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
@@ -163,7 +163,7 @@ export class ManageEventHandlers implements EventHandlerUseCases {
     const line = this.deps.ids.executionId();
     const messageId = id ?? line;
     const published = await this.deps.engine.transaction(async (tx): Promise<Published> => {
-      const dedupe = { namespace, handler: '', dedupeId: `${event}\n${messageId}` };
+      const dedupe = { namespace, handler: '', dedupeId: dedupeKey(`${event}\n${messageId}`) };
       const isNew = id === undefined || (await tx.claimEventDedupe(dedupe, EVENT_DEDUPE_KEPT_MS));
       if (!isNew) return { messageId, duplicate: true, handlers: 0 };
       const handlers = await handOut(tx, { namespace, line, event, messageId, payload, depth: 0 });

@@ -20,7 +20,8 @@ export type EventEvaluator = (typeof EVENT_EVALUATORS)[number];
 
 /** Actions of one handler. */
 export const EVENT_ACTIONS_MAX = 20;
-export const EVENT_NAME_CHARS_MAX = 1_024;
+/** It is a part of keys of the store, which take 2,700 bytes. */
+export const EVENT_NAME_CHARS_MAX = 400;
 export const EVENT_CONDITION_CHARS_MAX = 10_000;
 /** How many starts by events may stand one upon the other: a loop between events and workflows ends here. */
 export const EVENT_DEPTH_MAX = 50;

@@ -6,6 +6,7 @@ import { compileTemplate } from '../expression/parse-template.ts';
 import { scopeOf } from '../expression/scope.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import { err, ok, type Result } from '../kernel/result.ts';
+import { codeUnitBytes, sha256Hex } from '../kernel/sha256.ts';
 import { parseStrictJson } from '../kernel/strict-json.ts';
 import { conditionKind, type EventAction, type EventHandler } from './event-handler.ts';
 import { type ResolvedAction, readAction } from './resolved-action.ts';
@@ -48,9 +49,14 @@ export const judgeMessage = (
     if (!resolved.ok) return err(`${action.type}: ${resolved.error}`);
     actions.push(resolved.value);
   }
-  const key = textOf(dedupeId.value);
+  const key = dedupeKey(textOf(dedupeId.value));
   return ok({ holds: true, actions, ...(key === '' ? {} : { dedupeId: key }) });
 };
+
+/** Longer ids are told apart by their hash: they are keys of the store. */
+const DEDUPE_CHARS_MAX = 200;
+export const dedupeKey = (text: string): string =>
+  text.length <= DEDUPE_CHARS_MAX ? text : `sha256:${sha256Hex(codeUnitBytes(text))}`;
 
 const textOf = (value: JsonValue): string => {
   if (value === null) return '';

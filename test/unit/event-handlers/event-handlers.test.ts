@@ -227,6 +227,14 @@ describe('an event handler', () => {
     expect(await engine.runs('ship')).toHaveLength(2);
   });
 
+  it('tells long ids apart', async () => {
+    const engine = await open();
+    await engine.put(handlerOf([action('START_WORKFLOW', { name: 'ship' })], { dedupeId: '${order}' }));
+    const long = 'x'.repeat(100_000);
+    for (const order of [`${long}1`, `${long}2`, `${long}1`]) await engine.publish({ order });
+    expect((await engine.log()).map(({ state }) => state)).toEqual(['DUPLICATE', 'ACTED', 'ACTED']);
+  });
+
   it('reads texts that are JSON where it is told to', async () => {
     const engine = await open();
     const input = { name: 'ship', input: { id: '${body.order.id}' } };
@@ -313,6 +321,7 @@ describe('a loop between events and workflows', () => {
 describe('registration and publication', () => {
   it.each([
     [{ event: 'paid' }, 'VALIDATION_FAILED', 'event'],
+    [{ event: `internal:${'x'.repeat(400)}` }, 'VALIDATION_FAILED', 'event'],
     [{ actions: [] }, 'VALIDATION_FAILED', 'actions'],
     [{ actions: [action('START_WORKFLOW', {})] }, 'VALIDATION_FAILED', 'actions[0].input.name'],
     [{ actions: [action('START_WORKFLOW', { name: 'x', nme: 1 })] }, 'UNKNOWN_FIELD', 'actions[0].input.nme'],

@@ -6,6 +6,7 @@ import { err, ok, type Result } from '../../../../domain/kernel/result.ts';
 import type { EventHandlerFilter, EventHandlerRow, EventHandlerRun } from '../../../../ports/event-handler-store.ts';
 import type { ApiError } from '../../api-error.ts';
 import { conductorRoute, json, NOTHING, type Route } from '../../route.ts';
+import { NAME_CHARS_MAX } from '../../schemas/common.ts';
 import { scopeOfAction } from '../../wire/event-handler-wire.ts';
 import { everyPage, PAGE_ITEMS } from '../every-page.ts';
 import { eventHandlers } from '../schemas/event-handlers.ts';
@@ -233,7 +234,7 @@ const incoming = conductorRoute({
     if (typeof event !== 'string') {
       return err({ code: 'VALIDATION_FAILED', message: 'An incoming event needs its name in `event`.', path: 'event' });
     }
-    const named = typeof id === 'string' && id !== '' ? { id: id.slice(0, OFFSET_MAX) } : {};
+    const named = typeof id === 'string' && id !== '' ? { id: id.slice(0, NAME_CHARS_MAX) } : {};
     const sent = await useCases.eventHandlers.publish(namespace, {
       event,
       payload: isJsonObject(payload) ? payload : { ...rest, ...(payload === undefined ? {} : { payload }) },
