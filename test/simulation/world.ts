@@ -267,7 +267,7 @@ export class World {
     if (holder !== undefined && chance.isBelow(0.6)) return this.clients.work(server, holder, true);
     if (chance.isBelow(0.2)) return this.operators.help(server);
     // A limit may hold what is ready until a lease ends that nobody reports any more.
-    if (this.scheduler.waiting === 0 && (isIdle(this.database, this.limits) || chance.isBelow(0.05))) {
+    if (this.scheduler.waiting === 0 && (isIdle(this.database, this.limits) || chance.isBelow(0.02))) {
       return this.passIdleTime(server);
     }
     const worker = chance.pick(this.workers);
@@ -279,7 +279,8 @@ export class World {
 
   private passIdleTime(server: Server): void {
     const [next] = this.dueTimes;
-    if (next !== undefined) this.goTo(next);
+    // Where only people can go on, deadlines would pass before they had done what is asked of them.
+    if (next !== undefined && !this.chance.isBelow(0.7)) this.goTo(next);
     else this.operators.help(server);
   }
 }
