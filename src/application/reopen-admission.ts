@@ -22,7 +22,10 @@ export const withAdmission = async (
   now: Instant,
 ): Promise<Result<readonly ExecutionRequest[], Rejection>> => {
   const { started, executionId } = state;
-  if (isOpen(state) || started === undefined || !accept(state, request, now, nothingToCheck).ok) return ok([request]);
+  if (isOpen(state) || started === undefined) return ok([request]);
+  const accepted = accept(state, request, now, nothingToCheck);
+  // An answer that is given again is accepted without a fact: nothing is reopened by it.
+  if (!accepted.ok || accepted.value.length === 0) return ok([request]);
   const gates = gatesOf(state, started);
   if (!gates.ok) return err({ code: 'INVALID_STATE', message: gates.error });
   const [admission] = await tx.admitExecutions([{ executionId, namespace, gates: gates.value, isStart: false }]);

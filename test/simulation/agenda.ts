@@ -1,5 +1,19 @@
 import type { Database } from './store/database.ts';
 import type { Limits } from './store/session.ts';
+import { placeKey } from './store/statements/admissions.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Queued runs for which there is a place. */
+const couldEnter = (database: Database): boolean => {
+  const rows = [...database.tables.admissions.committed()];
+  return rows.some((row) => {
+    if (row.admitted || row.notBefore > database.now()) return false;
+    const isGoing = database.tables.executions.find(row.executionId)?.committed?.status === 'RUNNING';
+    const held = rows.filter((other) => other.admitted && placeKey(other) === placeKey(row)).length;
+    return isGoing && held < row.runsMax;
+  });
+};
 
 /** Moments after now at which something comes due, the first one first. */
 export const dueTimes = (database: Database, timerAt: number | undefined): readonly number[] => {
@@ -12,6 +26,9 @@ export const dueTimes = (database: Database, timerAt: number | undefined): reado
   for (const row of decideQueue.committed()) add(row.dueAt);
   for (const row of timers.committed()) add(row.fireAt);
   for (const row of outbox.committed()) if (row.deadAt === undefined) add(row.availableAt);
+  for (const row of database.tables.admissions.committed()) if (!row.admitted) add(row.notBefore);
+  // The next minute has its own starts.
+  for (const _ of database.tables.quotas.committed()) add(now - (now % MINUTE_MS) + MINUTE_MS);
   for (const row of taskQueue.committed()) {
     if (row.outcome !== undefined) continue;
     add(row.visibleAt);
@@ -29,6 +46,7 @@ export const whatIsDue = (database: Database, relays: boolean): readonly string[
   for (const row of decideQueue.committed()) if (row.dueAt <= now) due.push('evaluate');
   for (const row of timers.committed()) if (row.fireAt <= now) due.push('deadlines');
   for (const row of outbox.committed()) if (relays && row.availableAt <= now) due.push('relay-outbox');
+  if (couldEnter(database)) due.push('admit-executions');
   for (const row of taskQueue.committed()) {
     if (row.outcome !== undefined) continue;
     if ((row.leaseExpiresAt ?? Number.POSITIVE_INFINITY) <= now) due.push('deadlines');
@@ -54,6 +72,7 @@ export const isIdle = (database: Database, limits: Limits): boolean => {
   const closed = heldBack(database, limits);
   const { decideQueue, timers, taskQueue, outbox } = database.tables;
   const now = database.now();
+  if (couldEnter(database)) return false;
   for (const row of decideQueue.committed()) if (row.dueAt <= now) return false;
   for (const row of timers.committed()) if (row.fireAt <= now) return false;
   for (const row of outbox.committed()) if (row.deadAt === undefined && row.availableAt <= now) return false;

@@ -1,4 +1,4 @@
-import type { ReportAnswer } from '../../src/application/use-cases.ts';
+import type { IdempotencyStrategy, ReportAnswer } from '../../src/application/use-cases.ts';
 import type { ExecutionId, Namespace } from '../../src/domain/kernel/brand.ts';
 import type { JsonObject } from '../../src/domain/kernel/json.ts';
 import { isJsonObject } from '../../src/domain/kernel/json.ts';
@@ -214,7 +214,15 @@ const refOf = ({ taskId, leaseToken }: LeasedTask): Pick<LeasedTask, 'taskId' | 
   leaseToken,
 });
 
-export type StartDeps = Readonly<{ chance: Chance; violations: Violations; call: Call }>;
+export type StartDeps = Readonly<{
+  chance: Chance;
+  violations: Violations;
+  call: Call;
+  /** What is drawn from for starts under a key. */
+  strategies: readonly IdempotencyStrategy[];
+  /** Whether a limit may refuse a start. */
+  isLimited: boolean;
+}>;
 
 /** Starts runs, and keeps what was answered: the same key leads to the same run, always. */
 export class Starts {
@@ -236,7 +244,10 @@ export class Starts {
 
   private once(server: Server, { name, input }: Workflow, key: string | undefined): void {
     // Others may come later: a run may be moved to them.
-    const request = { name, version: 1, input, priority: 0, idempotencyStrategy: 'RETURN_EXISTING' as const };
+    const idempotencyStrategy = this.deps.chance.pick(this.deps.strategies);
+    // What limits on runs tell them apart by.
+    const correlationId = this.deps.chance.pick(['red', 'blue']);
+    const request = { name, version: 1, input, priority: 0, idempotencyStrategy, correlationId };
     this.deps.call(
       server,
       'start',
@@ -244,17 +255,24 @@ export class Starts {
         server.useCases.executions.start(NAMESPACE, key === undefined ? request : { ...request, idempotencyKey: key }),
       (answer) => {
         if (answer.ok) this.answered(key, answer.value.executionId);
-        else if (answer.error.code !== 'UNAVAILABLE')
+        else if (!this.mayRefuse(answer.error.code, idempotencyStrategy))
           this.deps.violations.add('13', `a start was refused: ${answer.error.message}`);
       },
     );
   }
 
+  private mayRefuse(code: string, strategy: IdempotencyStrategy): boolean {
+    if (code === 'LIMIT_EXCEEDED') return this.deps.isLimited;
+    return code === 'UNAVAILABLE' || (code === 'CONFLICT' && strategy !== 'RETURN_EXISTING');
+  }
+
+  /** Where keys are taken over from runs that have ended, the last answer need not be the last holder. */
   private answered(key: string | undefined, id: ExecutionId): void {
     this.acknowledged.add(id);
     if (key === undefined) return;
     const before = this.byKey.get(key);
-    if (before !== undefined && before !== id)
+    const isTaken = this.deps.strategies.includes('FAIL_ON_RUNNING');
+    if (before !== undefined && before !== id && !isTaken)
       this.deps.violations.add('14', `the key ${key} led to ${before} and to ${id}`);
     this.byKey.set(key, id);
   }

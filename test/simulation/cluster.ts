@@ -18,6 +18,7 @@ const LOOP_OF_TOPIC: Readonly<Record<string, string>> = {
   timers: 'deadlines',
   outbox: 'relay-outbox',
   system: 'system-tasks',
+  admissions: 'admit-executions',
 };
 
 export type ClusterOptions = Readonly<{

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { IdempotencyStrategy } from '../../src/application/use-cases.ts';
 import type { JsonObject, JsonValue } from '../../src/domain/kernel/json.ts';
 import { isJsonObject } from '../../src/domain/kernel/json.ts';
 import { noop, type Step, simple } from '../support/builders.ts';
@@ -31,6 +32,12 @@ export type Config = Readonly<{
   hasChildren: boolean;
   /** Whether tasks wait for people, callbacks and messages. */
   hasDoors: boolean;
+  /** Limits on runs: what becomes of those for which there is no place. */
+  admission: 'none' | 'QUEUE' | 'REJECT' | 'CAP';
+  /** Runs that may go in the namespace at a time; 0: any number. One more may be started in a minute. */
+  quota: number;
+  /** What starts under a key that is held already ask for. */
+  strategies: readonly IdempotencyStrategy[];
   /** Whether operators change the course of runs: take back, skip, jump, upgrade. */
   hasActions: boolean;
   /** Whether failing runs start another. */
@@ -40,7 +47,14 @@ export type Config = Readonly<{
   faults: FaultRates;
 }>;
 
-export const drawConfig = (seed: number, steps: number, chance: Chance): Config => ({
+/** A child for which there is no room fails, and with it its parent, however often that is retried. */
+const withoutChildren = (config: Config, quota: number): Config =>
+  config.hasChildren || config.hasFailureWorkflow ? config : { ...config, quota };
+
+export const drawConfig = (seed: number, steps: number, chance: Chance): Config =>
+  withoutChildren(drawAll(seed, steps, chance), chance.pick([0, 0, 0, 2, 3]));
+
+const drawAll = (seed: number, steps: number, chance: Chance): Config => ({
   seed,
   steps,
   servers: chance.pick([1, 2, 2, 3]),
@@ -56,11 +70,21 @@ export const drawConfig = (seed: number, steps: number, chance: Chance): Config 
   limit: chance.pick([0, 0, 1, 2]),
   hasChildren: chance.isBelow(0.4),
   hasDoors: chance.isBelow(0.4),
+  admission: chance.pick(['none', 'none', 'none', 'QUEUE', 'QUEUE', 'REJECT', 'CAP'] as const),
+  quota: 0,
+  strategies: chance.pick(STRATEGIES_OF_STARTS),
   hasActions: chance.isBelow(0.4),
   hasFailureWorkflow: chance.isBelow(0.4),
   isRelaySlow: chance.isBelow(0.3),
   faults: drawRates(chance),
 });
+
+const STRATEGIES_OF_STARTS: readonly (readonly IdempotencyStrategy[])[] = [
+  ['RETURN_EXISTING'],
+  ['RETURN_EXISTING'],
+  ['RETURN_EXISTING', 'FAIL'],
+  ['RETURN_EXISTING', 'FAIL_ON_RUNNING'],
+];
 
 /** The queues of all worker tasks; the second is the one that may be limited. */
 export const QUEUES = ['plain', 'narrow'] as const;
@@ -223,6 +247,15 @@ export const secondVersion = ({ document, ...workflow }: Workflow, chance: Chanc
   return { ...workflow, document: { ...document, version: 2, tasks: longer } };
 };
 
+/** How many runs of a definition may go at a time. Children can only wait for their turn. */
+const limitsOf = ({ admission = 'none' }: Config, isChild: boolean, chance: Chance): JsonObject => {
+  if (admission === 'none' || (isChild && admission !== 'QUEUE')) return {};
+  const limit = chance.pick([1, 1, 2]);
+  if (admission === 'CAP') return { maxConcurrentExecutions: limit };
+  const rateLimitKey = chance.pick(['all', `\${workflow.correlationId}`]);
+  return { rateLimitConfig: { rateLimitKey, concurrentExecLimit: limit, policy: admission } };
+};
+
 export type DrawnName = Readonly<{ name: string; isChild: boolean }>;
 
 /** A workflow of the world; registration may still refuse it, and another is drawn. `children`: what its tasks may start. */
@@ -240,6 +273,7 @@ export const drawWorkflow = (
     version: 1,
     tasks: outfitAll([...program.tasks], outfit),
     outputParameters: outputsOf(expected.counts),
+    ...limitsOf(config, isChild, chance),
     ...(config.hasFailureWorkflow ? { failureWorkflow: FAILURE_WORKFLOW } : {}),
     ...(chance.isBelow(0.2) ? { timeoutSeconds: 600, timeoutPolicy: 'TIME_OUT_WF' } : {}),
   };

@@ -33,6 +33,9 @@ export const PLANTS = {
   'revision-lost': 'the row of a run keeps the definition that the run followed before',
   'withdrawn-kept': 'an attempt that an action took away stays in the queue',
   'unknown-retried': 'a transaction whose commit got no answer runs again',
+  'admission-without-lock': 'runs at a limit are counted without its advisory lock',
+  'place-kept': 'a run that ends keeps its place at a limit',
+  'queue-jumped': 'a queued run takes a free place whoever waits before it',
   'cache-after-rollback': 'the folded state of a pass that rolled back stays in the cache',
   'half-commit': 'a transaction that throws commits what it has done so far',
 } as const;

@@ -25,6 +25,8 @@ const smallerThan = (config: Config, brokenAt: number): readonly Partial<Config>
     ...(config.rowPointShare > 0 ? [{ rowPointShare: 0 }] : []),
     ...(config.limit > 0 ? [{ limit: 0 }] : []),
     ...(config.hasDoors ? [{ hasDoors: false }] : []),
+    ...((config.admission ?? 'none') !== 'none' ? [{ admission: 'none' as const }] : []),
+    ...(config.quota > 0 ? [{ quota: 0 }] : []),
     ...(config.hasActions ? [{ hasActions: false }] : []),
     ...(config.hasChildren ? [{ hasChildren: false }] : []),
     ...(config.hasFailureWorkflow ? [{ hasFailureWorkflow: false }] : []),

@@ -6,7 +6,7 @@ import { checkEnd } from './checkers/end.ts';
 import type { Coverage } from './checkers/run-watch.ts';
 import { type Violation, Violations } from './checkers/violation.ts';
 import { Watch } from './checkers/watch.ts';
-import { createWorker, type SimulatedWorker, Starts, Workers } from './clients.ts';
+import { createWorker, NAMESPACE, type SimulatedWorker, Starts, Workers } from './clients.ts';
 import { Cluster, HOUR_MS } from './cluster.ts';
 import { Doors } from './doors.ts';
 import { type Fault, FaultPlan } from './faults.ts';
@@ -17,6 +17,7 @@ import { Scheduler } from './scheduler.ts';
 import type { Server } from './server.ts';
 import { type Change, Database } from './store/database.ts';
 import { createDefinitions } from './store/definitions.ts';
+import type { QuotaRow } from './store/rows.ts';
 import type { Limits } from './store/session.ts';
 import { VirtualTimers } from './virtual-timers.ts';
 
@@ -86,7 +87,10 @@ export class World {
     this.watch = new Watch({ database, violations, sometimes, limits: definitions.limits });
     this.workers = Array.from({ length: config.workers }, (_, index) => createWorker(`worker-${index}`));
     const call: Cluster['call'] = (...args) => this.cluster.call(...args);
-    this.starts = new Starts({ chance, violations, call });
+    const { quota, strategies } = config;
+    if (quota > 0) database.tables.quotas.furnish(quotaOf(quota));
+    const isLimited = quota > 0 || (config.admission ?? 'none') !== 'none';
+    this.starts = new Starts({ chance, violations, call, strategies: strategies ?? ['RETURN_EXISTING'], isLimited });
     this.clients = new Workers({ chance, faults, intents: this.watch.intents, violations, call });
     const { catalogue, watch } = this;
     const seen = { database, catalogue, watch: watch.of, sometimes };
@@ -239,6 +243,7 @@ export class World {
       violations: this.violations,
       workflows: this.catalogue.workflows,
       hasFailureWorkflow: this.config.hasFailureWorkflow,
+      takesKeys: this.config.strategies?.includes('FAIL_ON_RUNNING') ?? false,
       settled: this.clients.settled,
       acknowledged: this.starts.acknowledged,
     });
@@ -246,15 +251,15 @@ export class World {
   }
 
   private get isOver(): boolean {
-    const { decideQueue, taskQueue, timers, outbox } = this.database.tables;
-    for (const table of [decideQueue, taskQueue, timers]) for (const _ of table.committed()) return false;
+    const { admissions, decideQueue, taskQueue, timers, outbox } = this.database.tables;
+    for (const table of [admissions, decideQueue, taskQueue, timers]) for (const _ of table.committed()) return false;
     for (const row of outbox.committed()) if (row.deadAt === undefined) return false;
     return this.operators.open.length === 0;
   }
 
   private leftovers(): string {
-    const { decideQueue, taskQueue, timers, outbox } = this.database.tables;
-    const counts = [decideQueue, taskQueue, timers, outbox].map(
+    const { admissions, decideQueue, taskQueue, timers, outbox } = this.database.tables;
+    const counts = [admissions, decideQueue, taskQueue, timers, outbox].map(
       (table) => `${table.name} ${[...table.committed()].length}`,
     );
     const runs = this.operators.open.map((row) => `${row.executionId} ${row.status} ${row.reason ?? ''}`);
@@ -285,6 +290,14 @@ export class World {
   }
 }
 
+const quotaOf = (quota: number): QuotaRow => ({
+  namespace: NAMESPACE,
+  concurrentMax: quota,
+  perMinuteMax: quota + 1,
+  minute: 0,
+  starts: 0,
+});
+
 const LOOPS = [
   'evaluate',
   'evaluate',
@@ -296,6 +309,7 @@ const LOOPS = [
   'sweep-stuck',
   'evaluate-overflow',
   'wake-polls',
+  'admit-executions',
 ] as const;
 
 const ANYTHING: readonly string[] = [...LOOPS, 'poll', 'work'];

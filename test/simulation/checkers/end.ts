@@ -14,6 +14,8 @@ export type End = Readonly<{
   violations: Violations;
   workflows: readonly Workflow[];
   hasFailureWorkflow: boolean;
+  /** Whether starts take keys over from runs that have ended. */
+  takesKeys: boolean;
   settled: ReadonlyMap<string, Readonly<{ report: TaskReport }>>;
   acknowledged: ReadonlySet<ExecutionId>;
 }>;
@@ -33,13 +35,29 @@ export const checkEnd = (end: End): void => {
 };
 
 /** 14: one run a key. */
-const checkKeys = ({ database, violations }: End): void => {
+const checkKeys = ({ database, violations, takesKeys }: End): void => {
+  if (takesKeys) return checkHolders(database, violations);
   const seen = new Map<string, ExecutionId>();
   for (const { idempotencyKey, executionId } of database.tables.executions.committed()) {
     if (idempotencyKey === undefined) continue;
     const before = seen.get(idempotencyKey);
     if (before !== undefined) violations.add('14', `${before} and ${executionId} have the key ${idempotencyKey}`);
     seen.set(idempotencyKey, executionId);
+  }
+};
+
+/** The holder of a key was started under it, and whoever was so before it has ended once at least. */
+const checkHolders = (database: Database, violations: Violations): void => {
+  const { executions, events, idempotencyKeys } = database.tables;
+  for (const { key, executionId } of idempotencyKeys.committed()) {
+    if (executions.find(executionId)?.committed?.idempotencyKey !== key) {
+      violations.add('14', `${executionId} holds the key ${key} and was not started under it`);
+    }
+    for (const row of executions.committed()) {
+      if (row.idempotencyKey !== key || row.executionId === executionId) continue;
+      const hasEnded = events.committedOf(row.executionId).some(({ event }) => event.type === 'ExecutionClosed');
+      if (!hasEnded) violations.add('14', `${row.executionId} lost the key ${key} and had not ended`);
+    }
   }
 };
 

@@ -40,6 +40,7 @@ export class RunWatch {
   messages: MessageReceived[] = [];
   /** Of a child: the attempt that waits for it. */
   parent: ParentLink | undefined;
+  wasPaused = false;
   /** Somebody took it up again after its end, and no parent since. */
   isOnItsOwn = false;
   /** Something was taken back: attempts go on above all that were used. */
@@ -126,6 +127,7 @@ export class RunWatch {
         if (event.attempt !== undefined) this.takeAway({ ...event, attempt: event.attempt });
         return;
       case 'TaskCanceled':
+        this.wasPaused = true;
         this.status = 'PAUSED';
         return this.takeAway(event);
       case 'ExecutionRetried':
@@ -143,6 +145,7 @@ export class RunWatch {
         this.endOpen();
         return;
       case 'ExecutionPaused':
+        this.wasPaused = true;
         this.status = 'PAUSED';
         return;
       case 'ExecutionClosed':

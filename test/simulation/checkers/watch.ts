@@ -1,6 +1,7 @@
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import type { Change, Database } from '../store/database.ts';
-import type { OutboxRow, QueueRow } from '../store/rows.ts';
+import type { AdmissionRow, OutboxRow, QueueRow } from '../store/rows.ts';
+import { AdmissionWatch } from './admission-watch.ts';
 import { ChildWatch } from './child-watch.ts';
 import { DoorWatch } from './door-watch.ts';
 import { Intents, LeaseWatch } from './lease-watch.ts';
@@ -30,12 +31,14 @@ export class Watch {
   private readonly deps: WatchDeps;
   private readonly runs = new Map<string, RunWatch>();
   private readonly children: ChildWatch;
+  private readonly admissions: AdmissionWatch;
   private readonly leases: LeaseWatch;
   private readonly outbox: OutboxWatch;
 
   constructor(deps: WatchDeps) {
     this.deps = deps;
     const { database, violations, limits } = deps;
+    this.admissions = new AdmissionWatch({ database, violations, watch: this.of });
     this.doors = new DoorWatch(database, violations);
     this.children = new ChildWatch({ database, violations, watch: this.of });
     const { children, intents } = this;
@@ -60,12 +63,18 @@ export class Watch {
       if (isStep(change)) this.deps.sometimes.add('short road taken');
     }
     // First the runs: what else is looked at may ask what they are by now.
-    for (const run of runs) this.of(run).check();
+    for (const run of runs) {
+      this.of(run).check();
+      this.admissions.checkRun(run as ExecutionId);
+    }
+    if (changes.some(({ table }) => table === 'workflow_executions')) this.admissions.checkQuota();
     for (const change of changes) this.look(change);
   }
 
   private look({ table, before, after }: Change): void {
     if (table === 'outbox_events') this.outbox.changed(before as OutboxRow | undefined, after as OutboxRow | undefined);
+    if (table === 'execution_admissions')
+      this.admissions.changed(before as AdmissionRow | undefined, after as AdmissionRow | undefined);
     if (table !== 'task_queue') return;
     if (after !== undefined) this.leases.changed(before as QueueRow | undefined, after as QueueRow);
     else this.leases.gone(before as QueueRow);

@@ -2,6 +2,7 @@ import type { Chance } from '../../support/chance.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
 import { SimulatedDefectError, StatementFailure } from './failure.ts';
 import {
+  type AdmissionRow,
   attemptKey,
   type ClosedRow,
   closedKey,
@@ -13,6 +14,7 @@ import {
   type LogRow,
   type OutboxRow,
   type QueueRow,
+  type QuotaRow,
   queueKey,
   type TimerRow,
   timerKey,
@@ -54,6 +56,16 @@ const createTables = () => ({
     (row) => row.executionId,
   ),
   idempotencyKeys: new Table<IdempotencyRow>('idempotency_keys', idempotencyKey, (row) => row.executionId),
+  admissions: new Table<AdmissionRow>(
+    'execution_admissions',
+    (row) => `${row.executionId}|${row.kind}`,
+    (row) => row.executionId,
+  ),
+  quotas: new Table<QuotaRow>(
+    'namespace_quotas',
+    (row) => row.namespace,
+    (row) => row.namespace,
+  ),
   logs: new Table<LogRow>(
     'task_logs',
     (row) => `${row.executionId}.${row.seq}.${row.id}`,

@@ -17,6 +17,7 @@ import { asPort } from './outside-the-model.ts';
 import { type OutboxRow, queueKey } from './rows.ts';
 import type { Limits, Tx } from './session.ts';
 import type { Statement } from './statement.ts';
+import { admissible, admissionMethods, limitsStarts } from './statements/admissions.ts';
 import { deadlineMethods } from './statements/deadlines.ts';
 import { decideQueueMethods } from './statements/decide-queue.ts';
 import { holderOf, idempotencyMethods } from './statements/idempotency.ts';
@@ -123,6 +124,7 @@ const engineTx = (session: Tx): EngineTx =>
     ...taskMethods(session),
     ...executionMethods(session),
     ...idempotencyMethods(session),
+    ...admissionMethods(session),
     ...leaseMethods(session),
     ...putOffMethods(session),
     ...reportMethods(session),
@@ -250,8 +252,9 @@ const lastEventAt = (statement: Statement, id: ExecutionId): number => {
 };
 
 const canWake = (statement: Statement, id: ExecutionId): boolean => {
-  const { decideQueue, taskQueue, timers, outbox } = statement.database.tables;
+  const { admissions, decideQueue, taskQueue, timers, outbox } = statement.database.tables;
   return (
+    statement.scan(admissions.ofRun(id), (row) => !row.admitted).length > 0 ||
     statement.find(decideQueue, id) !== undefined ||
     statement.scan(taskQueue.ofRun(id), (row) => row.outcome === undefined).length > 0 ||
     statement.scan(timers.ofRun(id), (row) => row.purpose !== 'EXECUTION').length > 0 ||
@@ -308,9 +311,12 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
     },
     settleTasks: (namespace, reports) => settleAlone(options, namespace, reports),
     now: () => alone(options, 'now', (statement) => Math.floor(statement.now()) as Instant),
-    startContext: () =>
-      alone(options, 'now', (statement) => ({ now: Math.floor(statement.now()) as Instant, limited: new Set() })),
-    findAdmissible: async () => [],
+    startContext: (namespaces) =>
+      alone(options, 'now', (statement) => ({
+        now: Math.floor(statement.now()) as Instant,
+        limited: new Set(namespaces.filter((namespace) => limitsStarts(statement, namespace))),
+      })),
+    findAdmissible: (limit) => alone(options, 'find-admissible', (statement) => admissible(statement, limit)),
     findIdempotencyHolder: (namespace, key) =>
       alone(options, 'find-holder', (statement, session) => holderOf(session, statement, namespace, key)),
     findEvent: (executionId, seq) =>

@@ -1,3 +1,4 @@
+import type { GateKind } from '../../../src/domain/execution/admission.ts';
 import type { TimerPurpose } from '../../../src/domain/execution/commands.ts';
 import type { DeadlineKind, WorkflowEvent } from '../../../src/domain/execution/events.ts';
 import type { ExecutionStatus, ReportStatus } from '../../../src/domain/execution/statuses.ts';
@@ -79,6 +80,27 @@ export type OutboxRow = Readonly<
     lastFailure?: string;
   }
 >;
+
+/** A place at a limit on runs, or a place in the queue for one. */
+export type AdmissionRow = Readonly<{
+  executionId: ExecutionId;
+  namespace: Namespace;
+  kind: GateKind;
+  name: string;
+  key: string;
+  runsMax: number;
+  admitted: boolean;
+  position: number;
+  notBefore: number;
+}>;
+
+export type QuotaRow = Readonly<{
+  namespace: Namespace;
+  concurrentMax: number | undefined;
+  perMinuteMax: number | undefined;
+  minute: number;
+  starts: number;
+}>;
 
 export type IdempotencyRow = Readonly<{
   namespace: Namespace;

@@ -94,6 +94,11 @@ export class Table<Row> {
     return cell;
   }
 
+  /** What is there before anybody looks. */
+  furnish(row: Row): void {
+    this.place(row).versions.push({ at: 0, row });
+  }
+
   drop(cell: Cell<Row>): void {
     if (this.cells.get(cell.key) !== cell) return;
     this.cells.delete(cell.key);

@@ -2,6 +2,7 @@ import type { SequencedEvent } from '../../../../src/domain/execution/events.ts'
 import { isClosedExecution } from '../../../../src/domain/execution/statuses.ts';
 import type { ExecutionId, Instant } from '../../../../src/domain/kernel/brand.ts';
 import type { Tx, TxMethods } from '../session.ts';
+import { limitsStarts } from './admissions.ts';
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -35,19 +36,18 @@ export const eventMethods = (session: Tx): Pick<TxMethods, 'readEvents' | 'appen
 
 export const executionMethods = (
   session: Tx,
-): Pick<TxMethods, 'lookUpRun' | 'admitExecutions' | 'createExecutions' | 'projectExecutions' | 'reviseExecutions'> => {
+): Pick<TxMethods, 'lookUpRun' | 'createExecutions' | 'projectExecutions' | 'reviseExecutions'> => {
   const { executions } = session.database.tables;
   return {
-    lookUpRun: (id) =>
+    lookUpRun: (id, startsIn) =>
       session.run('look-up-run', (statement) => {
         const now = Math.floor(statement.now()) as Instant;
         const row = statement.find(executions, id);
-        if (row === undefined) return { now, isLimited: false };
+        const isLimited = limitsStarts(statement, startsIn);
+        if (row === undefined) return { now, isLimited };
         const { executionId, namespace, status, definitionHash } = row;
-        return { now, head: { executionId, namespace, status, definitionHash }, isLimited: false };
+        return { now, head: { executionId, namespace, status, definitionHash }, isLimited };
       }),
-    // No run of a world is under a limit on runs: a run that is reopened finds its place.
-    admitExecutions: async (requests) => requests.map(() => ({ kind: 'admitted' as const })),
     createExecutions: async (created) => {
       if (created.length === 0) return;
       await session.run('create', async (statement) => {
