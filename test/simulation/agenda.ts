@@ -1,6 +1,7 @@
 import type { Database } from './store/database.ts';
 import type { Limits } from './store/session.ts';
 import { placeKey } from './store/statements/admissions.ts';
+import { headsOf, isHead } from './store/statements/outbox.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -75,7 +76,10 @@ export const isIdle = (database: Database, limits: Limits): boolean => {
   if (couldEnter(database)) return false;
   for (const row of decideQueue.committed()) if (row.dueAt <= now) return false;
   for (const row of timers.committed()) if (row.fireAt <= now) return false;
-  for (const row of outbox.committed()) if (row.deadAt === undefined && row.availableAt <= now) return false;
+  const messages = [...outbox.committed()].filter((row) => row.deadAt === undefined);
+  // One behind another of its line has to wait for that.
+  const heads = headsOf(messages);
+  if (messages.some((row) => row.availableAt <= now && isHead(heads, row))) return false;
   for (const row of taskQueue.committed()) {
     // The decide row tells of it, which may be parked.
     if (row.outcome !== undefined) continue;
