@@ -316,7 +316,8 @@ export const createSimulatedStore = (options: SimulatedStoreOptions): EngineStor
         now: Math.floor(statement.now()) as Instant,
         limited: new Set(namespaces.filter((namespace) => limitsStarts(statement, namespace))),
       })),
-    findAdmissible: (limit) => alone(options, 'find-admissible', (statement) => admissible(statement, limit)),
+    findAdmissible: (limit) =>
+      alone(options, 'find-admissible', (statement) => admissible(statement, limit, options.plant)),
     findIdempotencyHolder: (namespace, key) =>
       alone(options, 'find-holder', (statement, session) => holderOf(session, statement, namespace, key)),
     findEvent: (executionId, seq) =>

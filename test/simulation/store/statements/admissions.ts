@@ -8,6 +8,7 @@ import {
   type QuotaUse,
 } from '../../../../src/domain/execution/admit.ts';
 import type { ExecutionId, Namespace } from '../../../../src/domain/kernel/brand.ts';
+import type { Plant } from '../../plants.ts';
 import type { Database } from '../database.ts';
 import type { AdmissionRow } from '../rows.ts';
 import type { Tx, TxMethods } from '../session.ts';
@@ -147,12 +148,13 @@ const heldAt = (statement: Statement, queue: string): number =>
     .length;
 
 /** Of each queue as many of the first as there is room for. */
-export const admissible = (statement: Statement, limit: number): readonly ExecutionId[] => {
+export const admissible = (statement: Statement, limit: number, plant?: Plant): readonly ExecutionId[] => {
   const queued = statement.scan(statement.database.tables.admissions.cells.values(), (row) => !row.admitted);
   const queues = new Set(queued.map(({ row }) => placeKey(row)));
   const next = [...queues].flatMap((queue) => {
     const held = heldAt(statement, queue);
-    return inLine(statement, queue).filter((row, place) => place < row.runsMax - held);
+    const line = inLine(statement, queue);
+    return (plant === 'queue-jumped' ? line.toReversed() : line).filter((row, place) => place < row.runsMax - held);
   });
   return next
     .sort((a, b) => a.position - b.position)
