@@ -34,6 +34,8 @@ export type Config = Readonly<{
   hasDoors: boolean;
   /** Limits on runs: what becomes of those for which there is no place. */
   admission: 'none' | 'QUEUE' | 'REJECT' | 'CAP';
+  /** Tasks for workers and servers that one run may have open at a time; 0: any number. */
+  tasksMax: number;
   /** Runs that may go in the namespace at a time; 0: any number. One more may be started in a minute. */
   quota: number;
   /** What starts under a key that is held already ask for. */
@@ -71,6 +73,7 @@ const drawAll = (seed: number, steps: number, chance: Chance): Config => ({
   hasChildren: chance.isBelow(0.4),
   hasDoors: chance.isBelow(0.4),
   admission: chance.pick(['none', 'none', 'none', 'QUEUE', 'QUEUE', 'REJECT', 'CAP'] as const),
+  tasksMax: chance.pick([0, 0, 0, 1, 2]),
   quota: 0,
   strategies: chance.pick(STRATEGIES_OF_STARTS),
   hasActions: chance.isBelow(0.4),
@@ -274,6 +277,7 @@ export const drawWorkflow = (
     tasks: outfitAll([...program.tasks], outfit),
     outputParameters: outputsOf(expected.counts),
     ...limitsOf(config, isChild, chance),
+    ...(config.tasksMax > 0 ? { maxConcurrentTasks: config.tasksMax } : {}),
     ...(config.hasFailureWorkflow ? { failureWorkflow: FAILURE_WORKFLOW } : {}),
     ...(chance.isBelow(0.2) ? { timeoutSeconds: 600, timeoutPolicy: 'TIME_OUT_WF' } : {}),
   };

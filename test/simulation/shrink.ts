@@ -26,6 +26,7 @@ const smallerThan = (config: Config, brokenAt: number): readonly Partial<Config>
     ...(config.limit > 0 ? [{ limit: 0 }] : []),
     ...(config.hasDoors ? [{ hasDoors: false }] : []),
     ...((config.admission ?? 'none') !== 'none' ? [{ admission: 'none' as const }] : []),
+    ...(config.tasksMax > 0 ? [{ tasksMax: 0 }] : []),
     ...(config.quota > 0 ? [{ quota: 0 }] : []),
     ...(config.hasActions ? [{ hasActions: false }] : []),
     ...(config.hasChildren ? [{ hasChildren: false }] : []),

@@ -84,7 +84,8 @@ export class World {
     this.limits = definitions.limits;
     const { database } = this;
     this.catalogue = new Catalogue(config, next());
-    this.watch = new Watch({ database, violations, sometimes, limits: definitions.limits });
+    const { tasksMax = 0 } = config;
+    this.watch = new Watch({ database, violations, sometimes, limits: definitions.limits, tasksMax });
     this.workers = Array.from({ length: config.workers }, (_, index) => createWorker(`worker-${index}`));
     const call: Cluster['call'] = (...args) => this.cluster.call(...args);
     const { quota, strategies } = config;

@@ -1,5 +1,6 @@
 import { isClosedExecution } from '../../../src/domain/execution/statuses.ts';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
+import { FAILURE_WORKFLOW } from '../generator.ts';
 import type { Database } from '../store/database.ts';
 import type { AdmissionRow } from '../store/rows.ts';
 import { placeKey } from '../store/statements/admissions.ts';
@@ -10,6 +11,8 @@ export type AdmissionWatchDeps = Readonly<{
   database: Database;
   violations: Violations;
   watch: (run: string) => RunWatch;
+  /** Tasks for workers and servers that one run may have open; 0: any number. */
+  tasksMax: number;
 }>;
 
 /** 25: no more runs than a limit lets in, in the order in which they came, and an end gives its place back. */
@@ -44,14 +47,21 @@ export class AdmissionWatch {
 
   /** After each commit that touched the run. */
   checkRun(run: ExecutionId): void {
-    const { database } = this.deps;
+    const { database, tasksMax } = this.deps;
     const row = database.tables.executions.find(run)?.committed;
+    if (tasksMax > 0 && row !== undefined && row.name !== FAILURE_WORKFLOW) this.checkTasks(run, tasksMax);
     const places = database.tables.admissions.committedOf(run);
     if (row === undefined || places.length === 0) return;
     if (isClosedExecution(row.status)) this.broken(`${run} has ended and keeps a place`);
     const isQueued = places.some((place) => !place.admitted);
     const open = database.tables.taskQueue.committedOf(run).length;
     if (isQueued && open > 0) this.broken(`${run} awaits its admission and has ${open} open tasks`);
+  }
+
+  private checkTasks(run: ExecutionId, tasksMax: number): void {
+    const open = this.deps.database.tables.taskQueue.committedOf(run);
+    const count = open.filter(({ task }) => task.family !== 'waiting').length;
+    if (count > tasksMax) this.broken(`${run} has ${count} tasks open and ${tasksMax} may be`);
   }
 
   /** After each commit that touched a run: the quota of its namespace. */

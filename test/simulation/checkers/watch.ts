@@ -14,6 +14,7 @@ export type WatchDeps = Readonly<{
   violations: Violations;
   sometimes: Set<string>;
   limits: ReadonlyMap<string, number>;
+  tasksMax: number;
 }>;
 
 /** A report that was taken and closed in one commit. */
@@ -37,8 +38,8 @@ export class Watch {
 
   constructor(deps: WatchDeps) {
     this.deps = deps;
-    const { database, violations, limits } = deps;
-    this.admissions = new AdmissionWatch({ database, violations, watch: this.of });
+    const { database, violations, limits, tasksMax } = deps;
+    this.admissions = new AdmissionWatch({ database, violations, watch: this.of, tasksMax });
     this.doors = new DoorWatch(database, violations);
     this.children = new ChildWatch({ database, violations, watch: this.of });
     const { children, intents } = this;
