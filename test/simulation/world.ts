@@ -22,7 +22,7 @@ import type { Limits } from './store/session.ts';
 import { VirtualTimers } from './virtual-timers.ts';
 
 /** Steps in which everything must have come to its end once the trouble is over. */
-export const HEALING_STEPS_MAX = 5_000;
+export const HEALING_STEPS_MAX = 10_000;
 const START_AT = Date.UTC(2030, 0, 1);
 const IN_FLIGHT_MAX = 12;
 
@@ -286,7 +286,7 @@ export class World {
   private passIdleTime(server: Server): void {
     const [next] = this.dueTimes;
     // Where only people can go on, deadlines would pass before they had done what is asked of them.
-    if (next !== undefined && !this.chance.isBelow(0.7)) this.goTo(next);
+    if (next !== undefined && !this.chance.isBelow(0.9)) this.goTo(next);
     else this.operators.help(server);
   }
 }
