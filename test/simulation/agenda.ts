@@ -1,5 +1,5 @@
 import type { Database } from './store/database.ts';
-import type { Limits } from './store/session.ts';
+import type { Limits, TaskLimits } from './store/session.ts';
 import { placeKey } from './store/statements/admissions.ts';
 import { headsOf, isHead } from './store/statements/outbox.ts';
 
@@ -28,6 +28,7 @@ export const dueTimes = (database: Database, timerAt: number | undefined): reado
   for (const row of timers.committed()) add(row.fireAt);
   for (const row of outbox.committed()) if (row.deadAt === undefined) add(row.availableAt);
   for (const row of database.tables.admissions.committed()) if (!row.admitted) add(row.notBefore);
+  for (const row of database.tables.rateWindows.committed()) add(row.closesAt);
   // The next minute has its own starts.
   for (const _ of database.tables.quotas.committed()) add(now - (now % MINUTE_MS) + MINUTE_MS);
   for (const row of taskQueue.committed()) {
@@ -58,15 +59,25 @@ export const whatIsDue = (database: Database, relays: boolean): readonly string[
   return due;
 };
 
-/** Names of tasks of which no more may be leased as things stand. */
-const heldBack = (database: Database, limits: Limits): ReadonlySet<string> => {
-  const leased = new Map<string, number>();
-  for (const { namespace, task, leaseToken, outcome } of database.tables.taskQueue.committed()) {
-    const name = `${namespace}/${task.taskName}`;
-    if (leaseToken !== undefined && outcome === undefined) leased.set(name, (leased.get(name) ?? 0) + 1);
+/** Whether more tasks of the name may be leased as things stand. */
+const isHeldBack = (database: Database, { concurrent, rate, semaphores }: TaskLimits, name: string): boolean => {
+  const [namespace, taskName] = name.split('/');
+  const { rateWindows, taskQueue } = database.tables;
+  const rows = [...taskQueue.committed()].filter((row) => row.outcome === undefined && row.namespace === namespace);
+  const leased = rows.filter((row) => row.leaseToken !== undefined && row.task.taskName === taskName).length;
+  if (concurrent > 0 && leased >= concurrent) return true;
+  const window = rateWindows.find(name)?.committed;
+  if (rate !== undefined && window !== undefined && window.closesAt > database.now() && window.used >= rate.leases) {
+    return true;
   }
-  return new Set([...leased].filter(([name, count]) => count >= (limits.get(name) || Infinity)).map(([name]) => name));
+  return semaphores.some((semaphore) => {
+    const row = database.tables.semaphores.find(`${namespace}/${semaphore}`)?.committed;
+    return row !== undefined && rows.filter(({ permits }) => permits?.includes(semaphore)).length >= row.permits;
+  });
 };
+
+const heldBack = (database: Database, limits: Limits): ReadonlySet<string> =>
+  new Set([...limits].filter(([name, of]) => isHeldBack(database, of, name)).map(([name]) => name));
 
 /** Nothing is due now that a worker or a loop could take. */
 export const isIdle = (database: Database, limits: Limits): boolean => {

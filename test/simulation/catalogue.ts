@@ -1,7 +1,15 @@
 import type { UseCases } from '../../src/application/use-cases.ts';
 import type { Chance } from '../support/chance.ts';
 import { NAMESPACE } from './clients.ts';
-import { type Config, drawWorkflow, failureWorkflow, QUEUES, secondVersion, type Workflow } from './generator.ts';
+import {
+  type Config,
+  drawWorkflow,
+  failureWorkflow,
+  QUEUES,
+  SEMAPHORE,
+  secondVersion,
+  type Workflow,
+} from './generator.ts';
 
 /** Children of children: the second may start the first. */
 const CHILDREN = ['child-0', 'child-1'];
@@ -22,8 +30,15 @@ export class Catalogue {
   async register(definitions: UseCases['definitions']): Promise<void> {
     for (const name of QUEUES) {
       // A budget is over all runs: what is expected of a run must not depend on what the others did.
-      const limit = name === 'narrow' ? this.config.limit : 0;
-      const task = { name, retryBudget: 1, concurrentExecLimit: limit };
+      const { limit, rate = 0, permits = 0 } = this.config;
+      const isNarrow = name === 'narrow';
+      const task = {
+        name,
+        retryBudget: 1,
+        concurrentExecLimit: isNarrow ? limit : 0,
+        ...(isNarrow && rate > 0 ? { rateLimitPerFrequency: rate, rateLimitFrequencyInSeconds: 1 } : {}),
+        ...(permits > 0 ? { semaphores: [SEMAPHORE] } : {}),
+      };
       const registered = await definitions.registerTask(NAMESPACE, task, 'v1');
       if (!registered.ok) throw new Error(JSON.stringify(registered.error));
     }

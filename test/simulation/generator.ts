@@ -34,6 +34,10 @@ export type Config = Readonly<{
   hasDoors: boolean;
   /** Limits on runs: what becomes of those for which there is no place. */
   admission: 'none' | 'QUEUE' | 'REJECT' | 'CAP';
+  /** Permits of the semaphore that all tasks for workers need; 0: they need none. */
+  permits: number;
+  /** Leases of narrow tasks in a second; 0: any number. */
+  rate: number;
   /** Tasks for workers and servers that one run may have open at a time; 0: any number. */
   tasksMax: number;
   /** Runs that may go in the namespace at a time; 0: any number. One more may be started in a minute. */
@@ -73,6 +77,8 @@ const drawAll = (seed: number, steps: number, chance: Chance): Config => ({
   hasChildren: chance.isBelow(0.4),
   hasDoors: chance.isBelow(0.4),
   admission: chance.pick(['none', 'none', 'none', 'QUEUE', 'QUEUE', 'REJECT', 'CAP'] as const),
+  permits: chance.pick([0, 0, 0, 1, 2]),
+  rate: chance.pick([0, 0, 0, 1, 2]),
   tasksMax: chance.pick([0, 0, 0, 1, 2]),
   quota: 0,
   strategies: chance.pick(STRATEGIES_OF_STARTS),
@@ -91,6 +97,8 @@ const STRATEGIES_OF_STARTS: readonly (readonly IdempotencyStrategy[])[] = [
 
 /** The queues of all worker tasks; the second is the one that may be limited. */
 export const QUEUES = ['plain', 'narrow'] as const;
+/** The semaphore of the world. */
+export const SEMAPHORE = 'permit';
 export const FAILURE_WORKFLOW = 'after-failure';
 
 export type Workflow = Readonly<{

@@ -36,6 +36,8 @@ export const PLANTS = {
   'admission-without-lock': 'runs at a limit are counted without its advisory lock',
   'place-kept': 'a run that ends keeps its place at a limit',
   'queue-jumped': 'a queued run takes a free place whoever waits before it',
+  'rate-uncounted': 'leases are not counted in the window of their rate limit',
+  'permits-kept': 'a lease that is given back keeps its permits',
   'cache-after-rollback': 'the folded state of a pass that rolled back stays in the cache',
   'half-commit': 'a transaction that throws commits what it has done so far',
 } as const;

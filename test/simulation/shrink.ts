@@ -26,6 +26,8 @@ const smallerThan = (config: Config, brokenAt: number): readonly Partial<Config>
     ...(config.limit > 0 ? [{ limit: 0 }] : []),
     ...(config.hasDoors ? [{ hasDoors: false }] : []),
     ...((config.admission ?? 'none') !== 'none' ? [{ admission: 'none' as const }] : []),
+    ...(config.permits > 0 ? [{ permits: 0 }] : []),
+    ...(config.rate > 0 ? [{ rate: 0 }] : []),
     ...(config.tasksMax > 0 ? [{ tasksMax: 0 }] : []),
     ...(config.quota > 0 ? [{ quota: 0 }] : []),
     ...(config.hasActions ? [{ hasActions: false }] : []),

@@ -10,7 +10,7 @@ import { createWorker, NAMESPACE, type SimulatedWorker, Starts, Workers } from '
 import { Cluster, HOUR_MS } from './cluster.ts';
 import { Doors } from './doors.ts';
 import { type Fault, FaultPlan } from './faults.ts';
-import type { Config } from './generator.ts';
+import { type Config, SEMAPHORE } from './generator.ts';
 import { Operators } from './operators.ts';
 import type { Plant } from './plants.ts';
 import { Scheduler } from './scheduler.ts';
@@ -89,6 +89,8 @@ export class World {
     this.workers = Array.from({ length: config.workers }, (_, index) => createWorker(`worker-${index}`));
     const call: Cluster['call'] = (...args) => this.cluster.call(...args);
     const { quota, strategies } = config;
+    const { permits = 0 } = config;
+    if (permits > 0) database.tables.semaphores.furnish({ namespace: NAMESPACE, name: SEMAPHORE, permits });
     if (quota > 0) database.tables.quotas.furnish(quotaOf(quota));
     const isLimited = quota > 0 || (config.admission ?? 'none') !== 'none';
     this.starts = new Starts({ chance, violations, call, strategies: strategies ?? ['RETURN_EXISTING'], isLimited });

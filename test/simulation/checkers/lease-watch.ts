@@ -3,6 +3,7 @@ import { taskIdOf } from '../../../src/domain/kernel/brand.ts';
 import type { TaskReport } from '../../../src/ports/engine-store.ts';
 import type { Database } from '../store/database.ts';
 import { closedKey, type QueueRow } from '../store/rows.ts';
+import type { Limits, TaskLimits } from '../store/session.ts';
 import { reportHash } from '../store/statements/reports.ts';
 import type { ChildWatch } from './child-watch.ts';
 import type { Violations } from './violation.ts';
@@ -46,7 +47,7 @@ export type LeaseWatchDeps = Readonly<{
   intents: Intents;
   violations: Violations;
   children: ChildWatch;
-  limits: ReadonlyMap<string, number>;
+  limits: Limits;
 }>;
 
 /** 5, 7, 9 and the mailbox: every change of a queue row that commits is one that its holder or the clock has earned. */
@@ -55,7 +56,9 @@ export class LeaseWatch {
   private readonly intents: Intents;
   private readonly violations: Violations;
   private readonly children: ChildWatch;
-  private readonly limits: ReadonlyMap<string, number>;
+  private readonly limits: Limits;
+  /** Leases by name and window. */
+  private readonly given = new Map<string, number>();
   private readonly tokens = new Set<LeaseToken>();
 
   constructor(deps: LeaseWatchDeps) {
@@ -104,14 +107,39 @@ export class LeaseWatch {
     this.checkLimit(after);
   }
 
-  private checkLimit({ namespace, task }: QueueRow): void {
-    const limit = this.limits.get(`${namespace}/${task.taskName}`) ?? 0;
-    if (limit === 0) return;
-    let held = 0;
-    for (const row of this.database.tables.taskQueue.committed()) {
-      if (row.task.taskName === task.taskName && row.leaseToken !== undefined && row.outcome === undefined) held += 1;
+  private checkLimit(row: QueueRow): void {
+    const limits = this.limits.get(`${row.namespace}/${row.task.taskName}`);
+    if (limits === undefined) return;
+    const { taskName } = row.task;
+    const leased = [...this.database.tables.taskQueue.committed()].filter(
+      (each) => each.leaseToken !== undefined && each.outcome === undefined,
+    );
+    const held = leased.filter((each) => each.task.taskName === taskName).length;
+    if (limits.concurrent > 0 && held > limits.concurrent)
+      this.violations.add('9', `${held} tasks ${taskName} are leased and ${limits.concurrent} may be`);
+    this.checkPermits(limits, leased, row.namespace);
+    this.checkRate(limits, taskName);
+  }
+
+  private checkPermits({ semaphores }: TaskLimits, leased: readonly QueueRow[], namespace: string): void {
+    for (const semaphore of semaphores) {
+      const row = this.database.tables.semaphores.find(`${namespace}/${semaphore}`)?.committed;
+      const holders = leased.filter(({ task }) => {
+        return this.limits.get(`${namespace}/${task.taskName}`)?.semaphores.includes(semaphore);
+      });
+      if (row !== undefined && holders.length > row.permits)
+        this.violations.add('9', `${holders.length} tasks hold ${semaphore}, which has ${row.permits} permits`);
     }
-    if (held > limit) this.violations.add('9', `${held} tasks ${task.taskName} are leased and ${limit} may be`);
+  }
+
+  /** What was leased as a window closed may become visible in the next, which is charged with it: hence twice. */
+  private checkRate({ rate }: TaskLimits, taskName: string): void {
+    if (rate === undefined) return;
+    const window = `${taskName} ${Math.floor(this.database.now() / (rate.windowSeconds * 1_000))}`;
+    const given = (this.given.get(window) ?? 0) + 1;
+    this.given.set(window, given);
+    if (given > 2 * rate.leases)
+      this.violations.add('9', `${given} leases of ${taskName} in a window that allows ${rate.leases}`);
   }
 
   private checkOutcome(taskId: TaskId, before: QueueRow | undefined, after: QueueRow) {

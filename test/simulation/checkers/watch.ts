@@ -1,6 +1,7 @@
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import type { Change, Database } from '../store/database.ts';
 import type { AdmissionRow, OutboxRow, QueueRow } from '../store/rows.ts';
+import type { Limits } from '../store/session.ts';
 import { AdmissionWatch } from './admission-watch.ts';
 import { ChildWatch } from './child-watch.ts';
 import { DoorWatch } from './door-watch.ts';
@@ -13,7 +14,7 @@ export type WatchDeps = Readonly<{
   database: Database;
   violations: Violations;
   sometimes: Set<string>;
-  limits: ReadonlyMap<string, number>;
+  limits: Limits;
   tasksMax: number;
 }>;
 

@@ -16,6 +16,8 @@ import {
   type QueueRow,
   type QuotaRow,
   queueKey,
+  type RateWindowRow,
+  type SemaphoreRow,
   type TimerRow,
   timerKey,
 } from './rows.ts';
@@ -64,6 +66,16 @@ const createTables = () => ({
   quotas: new Table<QuotaRow>(
     'namespace_quotas',
     (row) => row.namespace,
+    (row) => row.namespace,
+  ),
+  semaphores: new Table<SemaphoreRow>(
+    'semaphores',
+    (row) => `${row.namespace}/${row.name}`,
+    (row) => row.namespace,
+  ),
+  rateWindows: new Table<RateWindowRow>(
+    'rate_windows',
+    (row) => `${row.namespace}/${row.taskName}`,
     (row) => row.namespace,
   ),
   logs: new Table<LogRow>(

@@ -1,11 +1,11 @@
 import { createMemoryStores } from '../../../src/adapters/memory/stores.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { DefinitionStore } from '../../../src/ports/definition-store.ts';
-import type { Limits } from './session.ts';
+import type { Limits, TaskLimits } from './session.ts';
 
 /** Definitions are not what is simulated: they are those of the memory adapter, with the limits they set. */
 export const createDefinitions = (clock: Clock): Readonly<{ definitions: DefinitionStore; limits: Limits }> => {
-  const limits = new Map<string, number>();
+  const limits = new Map<string, TaskLimits>();
   const { definitions } = createMemoryStores({ clock });
   return {
     limits,
@@ -13,7 +13,8 @@ export const createDefinitions = (clock: Clock): Readonly<{ definitions: Definit
       ...definitions,
       putTask: async (namespace, definition) => {
         const outcome = await definitions.putTask(namespace, definition);
-        limits.set(`${namespace}/${definition.name}`, definition.concurrentExecLimit ?? 0);
+        const { name, concurrentExecLimit, rateLimit, semaphores = [] } = definition;
+        limits.set(`${namespace}/${name}`, { concurrent: concurrentExecLimit, rate: rateLimit, semaphores });
         return outcome;
       },
       deleteTask: async (namespace, name) => {

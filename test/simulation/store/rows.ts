@@ -38,6 +38,8 @@ export type QueueRow = Readonly<{
   leaseExpiresAt?: number;
   startedAt?: Instant;
   progress?: JsonValue;
+  /** Semaphores of which its lease holds a permit. */
+  permits?: readonly string[];
   callbacks?: number;
   callbackSeconds?: number;
   outcome?: OutcomeColumns;
@@ -92,6 +94,17 @@ export type AdmissionRow = Readonly<{
   admitted: boolean;
   position: number;
   notBefore: number;
+}>;
+
+export type SemaphoreRow = Readonly<{ namespace: Namespace; name: string; permits: number }>;
+
+/** Leases of one name in the window that was open last. */
+export type RateWindowRow = Readonly<{
+  namespace: Namespace;
+  taskName: string;
+  openedAt: number;
+  closesAt: number;
+  used: number;
 }>;
 
 export type QuotaRow = Readonly<{

@@ -1,3 +1,4 @@
+import type { RateLimit } from '../../../src/domain/definition/task-definition.ts';
 import type { ExecutionId, TaskId } from '../../../src/domain/kernel/brand.ts';
 import type { DefinitionStore } from '../../../src/ports/definition-store.ts';
 import type { DefinitionReads, EngineTx } from '../../../src/ports/engine-store.ts';
@@ -8,8 +9,11 @@ import type { Transaction } from './transaction.ts';
 
 export type TxMethods = EngineTx;
 
+/** What holds the tasks of one name back. */
+export type TaskLimits = Readonly<{ concurrent: number; rate: RateLimit | undefined; semaphores: readonly string[] }>;
+
 /** What the namespaces limit, by `namespace/name`. */
-export type Limits = ReadonlyMap<string, number>;
+export type Limits = ReadonlyMap<string, TaskLimits>;
 
 /** What the methods of one transaction work with. */
 export type Tx = Readonly<{

@@ -5,8 +5,7 @@ import { type QueueRow, queueKey } from '../rows.ts';
 import type { Tx, TxMethods } from '../session.ts';
 import type { Statement } from '../statement.ts';
 import type { Cell } from '../table.ts';
-
-type Room = ReadonlyMap<string, number>;
+import { Gates, isGated, limitsOf } from './gates.ts';
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -15,9 +14,6 @@ const compareUrgency = (a: QueueRow, b: QueueRow): number =>
   a.task.scheduledAt - b.task.scheduledAt ||
   compareText(a.executionId, b.executionId) ||
   a.seq - b.seq;
-
-const limitOf = (session: Tx, namespace: Namespace, name: string): number =>
-  session.limits.get(`${namespace}/${name}`) ?? 0;
 
 export const isFree = (row: QueueRow, now: number): boolean =>
   row.leaseToken === undefined && row.outcome === undefined && row.visibleAt <= now;
@@ -73,10 +69,17 @@ const pick = (
   return picked;
 };
 
-const leaseOne = (statement: Statement, request: LeaseRequest, { cell, row }: Picked, place: number): QueueRow => {
+const leaseOne = (
+  statement: Statement,
+  request: LeaseRequest,
+  { cell, row }: Picked,
+  place: number,
+  permits: readonly string[] | undefined,
+): QueueRow => {
   const now = statement.now();
   const leased = {
     ...row,
+    ...(permits === undefined ? {} : { permits }),
     leaseToken: request.tokens[place] as LeasedTask['leaseToken'],
     workerId: request.workerId,
     leaseExpiresAt: now + (request.leaseMs ?? row.task.heartbeatMs),
@@ -107,6 +110,7 @@ const leasePicked = async (
   statement: Statement,
   request: LeaseRequest,
   picked: readonly Picked[],
+  gates?: Gates,
 ): Promise<readonly LeasedTask[]> => {
   const leased: LeasedTask[] = [];
   for (const [place, each] of picked.entries()) {
@@ -115,7 +119,7 @@ const leasePicked = async (
       await session.database.scheduler.point(session.tx.process, 'lease');
       if ((await statement.lock(each.cell)) === undefined) continue;
     }
-    const row = leaseOne(statement, request, each, place);
+    const row = leaseOne(statement, request, each, place, gates?.permitsOf(each.row.task.taskName));
     if (each.row.startedAt === undefined) await arm(session, statement, row);
     leased.push(leasedTask(row, request.workerId));
   }
@@ -128,14 +132,14 @@ export const leaseNext = (session: Tx, request: LeaseRequest): Promise<readonly 
     const inScope = (row: QueueRow): boolean => {
       if (namespace === undefined) return row.task.family === 'system';
       const isOurs = row.task.family === 'worker' && row.namespace === namespace;
-      return isOurs && limitOf(session, namespace, row.task.taskName) === 0;
+      return isOurs && limitsOf(session.limits, namespace, row.task.taskName) === undefined;
     };
     return leasePicked(session, statement, request, pick(session, statement, request, request.count, inScope));
   });
 
 export const hasLimits = (session: Tx, namespace: Namespace): Promise<boolean> =>
   session.run('has-limits', () => {
-    for (const [key, limit] of session.limits) if (limit > 0 && key.startsWith(`${namespace}/`)) return true;
+    for (const [key, limits] of session.limits) if (isGated(limits) && key.startsWith(`${namespace}/`)) return true;
     return false;
   });
 
@@ -154,68 +158,42 @@ const limitedNames = (session: Tx, request: LeaseRequest, namespace: Namespace):
         .sort(compareUrgency);
       for (const row of next.slice(0, request.count)) names.add(row.task.taskName);
     }
-    return [...names].filter((name) => limitOf(session, namespace, name) > 0).sort();
+    return [...names].filter((name) => limitsOf(session.limits, namespace, name) !== undefined).sort();
   });
-
-const lockRoom = async (session: Tx, request: LeaseRequest, namespace: Namespace): Promise<Room> => {
-  const names = await limitedNames(session, request, namespace);
-  if (names.length === 0) return new Map();
-  if (session.plant !== 'limit-without-lock') {
-    await session.run('lock-limits', async () => {
-      for (const name of names) await session.database.lockAdvisory(session.tx, `${namespace}:${name}`);
-    });
-  }
-  return session.run('count-leased', (statement) => {
-    const leased = statement.scan(
-      session.database.tables.taskQueue.cells.values(),
-      (row) => row.namespace === namespace && row.leaseExpiresAt !== undefined && row.outcome === undefined,
-    );
-    const countOf = (name: string) => leased.filter(({ row }) => row.task.taskName === name).length;
-    return new Map(names.map((name) => [name, Math.max(0, limitOf(session, namespace, name) - countOf(name))]));
-  });
-};
 
 const leaseRound = (
   session: Tx,
   request: LeaseRequest,
   namespace: Namespace,
-  room: Room,
+  gates: Gates,
 ): Promise<readonly LeasedTask[]> =>
   session.run('lease-limited', async (statement) => {
-    const full = [...room].filter(([, free]) => free <= 0).map(([name]) => name);
+    const full = gates.closedNames();
     const queues = request.queues.filter((queue) => !full.some((name) => queue === name || queue.endsWith(`:${name}`)));
     const inScope = ({ task, namespace: of }: QueueRow): boolean => {
       if (task.family !== 'worker' || of !== namespace) return false;
-      return (room.get(task.taskName) ?? 0) > 0 || limitOf(session, namespace, task.taskName) === 0;
+      return gates.isOpen(task.taskName) || limitsOf(session.limits, namespace, task.taskName) === undefined;
     };
     const picked = pick(session, statement, { ...request, queues }, request.count, inScope);
-    const taken = new Map<string, number>();
-    const within = picked.filter(({ row }) => {
-      const { taskName } = row.task;
-      const number = (taken.get(taskName) ?? 0) + 1;
-      taken.set(taskName, number);
-      return number <= (room.get(taskName) ?? Number.POSITIVE_INFINITY);
-    });
-    return leasePicked(session, statement, request, within);
+    const within = picked.filter(({ row }) => gates.admit(row));
+    return leasePicked(session, statement, request, within, gates);
   });
-
-const roomAfter = (room: Room, leased: readonly LeasedTask[]): Room =>
-  new Map([...room].map(([name, free]) => [name, free - leased.filter((task) => task.taskName === name).length]));
 
 export const leaseAll = async (session: Tx, request: LeaseRequest): Promise<readonly LeasedTask[]> => {
   const { namespace, queues, count } = request;
   if (count <= 0 || queues.length === 0) return [];
   if (namespace === undefined || !(await hasLimits(session, namespace))) return leaseNext(session, request);
-  let room = await lockRoom(session, request, namespace);
-  const isLimited = room.size > 0;
+  const gates = new Gates(session, namespace);
+  await gates.add(await limitedNames(session, request, namespace));
   const leased: LeasedTask[] = [];
   for (;;) {
     const left = { ...request, count: count - leased.length, tokens: request.tokens.slice(leased.length, count) };
-    const round = await leaseRound(session, left, namespace, room);
+    const round = await leaseRound(session, left, namespace, gates);
     leased.push(...round);
-    if (!isLimited || round.length === 0 || leased.length >= count) return leased;
-    room = roomAfter(room, round);
+    if (gates.isEmpty || round.length === 0 || leased.length >= count) break;
   }
+  await gates.countLeases();
+  return leased;
 };
 
 type Held = Readonly<{ executionId: ExecutionId; seq: number; place: number }>;
@@ -291,7 +269,8 @@ export const leaseMethods = (
     return session.run('release', async (statement) => {
       const isOurs = isHeldBy(session, 'release-unfenced', namespace);
       const released = await changeHeld(session, statement, leases, isOurs, (row) => {
-        const { leaseToken: _token, leaseExpiresAt: _expiry, workerId: _worker, ...free } = row;
+        const { leaseToken: _token, leaseExpiresAt: _expiry, workerId: _worker, permits, ...free } = row;
+        if (session.plant === 'permits-kept' && permits !== undefined) return { ...free, permits };
         return free;
       });
       return [...released.values()].map((row) => ({ namespace: row.namespace, queue: row.task.queue }));
@@ -302,7 +281,7 @@ export const leaseMethods = (
     return session.run('defer', async (statement) => {
       const isOurs = isHeldBy(session, 'release-unfenced', namespace);
       const deferred = await changeHeld(session, statement, deferrals, isOurs, (row, place) => {
-        const { leaseToken: _token, leaseExpiresAt: _expiry, workerId: _worker, ...free } = row;
+        const { leaseToken: _token, leaseExpiresAt: _expiry, workerId: _worker, permits: _permits, ...free } = row;
         const { delayMs = 0, progress } = deferrals[place] ?? {};
         return {
           ...free,

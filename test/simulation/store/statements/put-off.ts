@@ -42,7 +42,7 @@ export const putOffMethods = (session: Tx): Pick<TxMethods, 'putOffTask' | 'appe
       if (row === undefined) return undefined;
       const isQueued = row.task.family === 'worker';
       const visibleAt = isQueued ? ((statement.now() + afterSeconds * 1_000) as Instant) : row.visibleAt;
-      const { leaseToken: _token, leaseExpiresAt: _expiry, callbackSeconds: _before, ...free } = row;
+      const { leaseToken: _token, leaseExpiresAt: _expiry, callbackSeconds: _before, permits: _permits, ...free } = row;
       statement.write(cell, {
         ...free,
         progress,

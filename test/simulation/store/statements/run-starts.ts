@@ -2,6 +2,7 @@ import type { Instant } from '../../../../src/domain/kernel/brand.ts';
 import type { LeasedTask, SteppedRuns } from '../../../../src/ports/engine-store.ts';
 import type { PinnedDefinition, RunStart } from '../../../../src/ports/run-start.ts';
 import type { Tx } from '../session.ts';
+import { limitsStarts } from './admissions.ts';
 import { writeStepOf } from './run-steps.ts';
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -17,13 +18,13 @@ const isUnchanged = async (session: Tx, { namespace, name, version, found, tasks
   return tasks.every((task) => rows.get(task.name)?.contentHash === task.contentHash);
 };
 
-/** Runs with their first steps in one statement; a start whose key is taken is left alone. */
+/** Runs with their first steps in one statement; a start whose key is taken, or whose namespace has a quota, is left alone. */
 export const startRuns = (session: Tx, starts: readonly RunStart[]): Promise<SteppedRuns> =>
   session.run('start', async (statement) => {
     const { executions, idempotencyKeys } = session.database.tables;
     const good: RunStart[] = [];
     for (const start of starts.toSorted((a, b) => compareText(a.claim?.key ?? '', b.claim?.key ?? ''))) {
-      if (!(await isUnchanged(session, start.pinned))) continue;
+      if (!(await isUnchanged(session, start.pinned)) || limitsStarts(statement, start.pinned.namespace)) continue;
       const { claim } = start;
       if (claim !== undefined) {
         const { namespace, key, executionId, fingerprint } = claim;

@@ -15,6 +15,7 @@ import {
 import type { Tx } from '../session.ts';
 import type { Statement } from '../statement.ts';
 import type { Cell } from '../table.ts';
+import { limitsOf } from './gates.ts';
 import { leasedTask } from './leases.ts';
 import { reportHash } from './reports.ts';
 import { identityInTheWay } from './tasks.ts';
@@ -62,7 +63,7 @@ const open = async (
 ): Promise<readonly LeasedTask[]> => {
   const { executionId, namespace } = step;
   const { taskQueue, closedTasks } = session.database.tables;
-  const isLimited = (session.limits.get(`${namespace}/${task.taskName}`) ?? 0) > 0;
+  const isLimited = limitsOf(session.limits, namespace, task.taskName) !== undefined;
   const now = statement.now();
   const bare: QueueRow = { executionId, namespace, seq: seqOf(task.taskId), task, visibleAt: task.visibleAt };
   const row: QueueRow =
