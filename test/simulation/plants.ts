@@ -50,4 +50,5 @@ export const SELDOM: ReadonlySet<Plant> = new Set<Plant>([
   'release-unfenced',
   'step-ends-others',
   'waiting-settled-twice',
+  'permits-kept',
 ]);
