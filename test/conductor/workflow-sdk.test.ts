@@ -97,6 +97,17 @@ describe('WorkflowExecutor starts', () => {
     });
   });
 
+  test('a run of the definition that it sends along, though one of that name and version is known', async () => {
+    await given(server, 'sdk_same_name', [simple('sdk_same_name_step')]);
+    await workflows.startWorkflow({ name: 'sdk_same_name', version: 1 });
+    await workflows.startWorkflow({ name: 'sdk_same_name', version: 1 });
+    const tasks = [{ name: 'set', taskReferenceName: 'set', type: 'SET_VARIABLE', inputParameters: { x: 2 } }];
+    const workflowDef: WorkflowDef = { name: 'sdk_same_name', version: 1, timeoutSeconds: 0, tasks };
+    const id = await workflows.startWorkflow({ name: 'sdk_same_name', version: 1, workflowDef });
+    await hasStatus(server, id, 'COMPLETED');
+    expect(await workflows.getWorkflow(id, true)).toMatchObject({ variables: { x: 2 } });
+  });
+
   test('once for an idempotency key, whatever the input is', async () => {
     await given(server, 'sdk_key', [simple('sdk_key_step')]);
     const start = (a: number, idempotencyStrategy: 'RETURN_EXISTING' | 'FAIL' | 'FAIL_ON_RUNNING') =>

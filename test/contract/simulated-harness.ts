@@ -66,9 +66,10 @@ export const simulatedHarness: Harness = {
   name: 'the simulated PostgreSQL',
   open: async (): Promise<OpenHarness> => {
     let stores = openStores();
-    const { access, health, semaphores, schedules, eventHandlers, tags, payloads, values, workerPolls } = createMemoryStores({
-      clock: createFakeClock(),
-    });
+    const { access, health, semaphores, schedules, eventHandlers, tags, payloads, values, workerPolls } =
+      createMemoryStores({
+        clock: createFakeClock(),
+      });
     return {
       get engine() {
         return stores.engine;
