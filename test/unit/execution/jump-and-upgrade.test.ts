@@ -128,6 +128,30 @@ describe('an upgrade', () => {
     expect(run.open()).toEqual(['c__2']);
   });
 
+  it('skips new tasks that the run is past inside of cases, branches and loops too, each where it is', () => {
+    const tasks = (...extra: readonly string[]) => [
+      fork('f', [
+        [...chain(...extra.map((ref) => `${ref}1`)), ...chain('a', 'a2')],
+        [switchOn('s', 'x', { x: [...chain(...extra.map((ref) => `${ref}2`)), ...chain('b', 'b2')] })],
+        [loop('l', 2, [...chain(...extra.map((ref) => `${ref}3`)), ...chain('c', 'c2')])],
+      ]),
+      join('j'),
+    ];
+    const { run, plan } = upgraded(tasks(), tasks('new'));
+    run
+      .complete('c__1')
+      .complete('c2__1')
+      .upgrade(plan, { new2: { n: 2 } });
+    expect(run.eventsOf('TaskSkipped').map(({ ref, iteration, output }) => [ref, iteration, output])).toEqual([
+      ['new1', 0, {}],
+      ['new2', 0, { n: 2 }],
+      ['new3', 2, {}],
+    ]);
+    expect(run.open()).toEqual(['a', 'b', 'c__2']);
+    run.completeAll();
+    expect(run.status).toBe('COMPLETED');
+  });
+
   it('is refused with every reason where what has begun is not there as it was', () => {
     const { run, plan } = upgraded(
       [...chain('a', 'b'), switchOn('s', 'x', { x: chain('p') })],
