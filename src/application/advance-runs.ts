@@ -155,9 +155,9 @@ export class AdvanceRuns {
   private outcomeOf(state: ExecutionState, report: TaskReport): TaskOutcome | undefined {
     const lease = this.deps.held.of(report);
     if (lease === undefined || !isOpenAttempt(state, report.taskId, lease)) return undefined;
-    const { ref, iteration, attempt, workerId, startedAt } = lease;
+    const { leaseToken: _token, queue: _queue, ...held } = lease;
     const { status, output, reason } = report;
-    const outcome = { ref, iteration, attempt, status, output, workerId, startedAt };
+    const outcome = { ...held, status, output };
     return reason === undefined ? outcome : { ...outcome, reason };
   }
 }

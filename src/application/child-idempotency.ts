@@ -17,7 +17,7 @@ type Keyed = Readonly<{
 }>;
 
 /**
- * Wins the key of a start, or says who holds it. A claim that another transaction is about to commit is waited for, so the
+ * Wins the key of a start, takes it over from a run that has ended where the strategy says so, or says who holds it. A claim that another transaction is about to commit is waited for, so the
  * holder is visible to the statement after it.
  */
 export const claimKeyOf = async (
@@ -28,8 +28,11 @@ export const claimKeyOf = async (
 ): Promise<ClaimedStart> => {
   const { namespace, executionId } = start;
   if (key === null) return { kind: 'won', start };
-  const won = await tx.claimIdempotencyKeys([{ namespace, key, executionId, fingerprint }]);
-  if (won.has(executionId)) return { kind: 'won', start: { ...start, idempotencyKey: key } };
+  const claims = [{ namespace, key, executionId, fingerprint }];
+  const won = await tx.claimIdempotencyKeys(claims);
+  // It locks the holder, whose pass never waits for anything of the parent.
+  const taken = won.size === 0 && strategy === 'FAIL_ON_RUNNING' ? await tx.takeOverIdempotencyKeys(claims) : won;
+  if (taken.has(executionId)) return { kind: 'won', start: { ...start, idempotencyKey: key } };
   const holder = await tx.findIdempotencyHolder(namespace, key);
   if (holder === undefined) throw new Error(`the run that holds the idempotency key ${key} is not visible`);
   const error = refusalOf(holder, key, fingerprint, strategy ?? 'RETURN_EXISTING');

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../domain/definition/without-undefined.ts';
 import type { TaskId } from '../domain/kernel/brand.ts';
 import type { LeasedTask, TaskReport } from '../ports/engine-store.ts';
 
@@ -6,7 +7,7 @@ export const HELD_LEASES_MAX = 100_000;
 
 export type HeldLease = Pick<
   LeasedTask,
-  'ref' | 'iteration' | 'attempt' | 'queue' | 'leaseToken' | 'workerId' | 'startedAt'
+  'ref' | 'iteration' | 'attempt' | 'queue' | 'leaseToken' | 'workerId' | 'startedAt' | 'callbacks' | 'callbackSeconds'
 >;
 
 /**
@@ -17,9 +18,12 @@ export class HeldLeases {
   private readonly leases = new Map<TaskId, HeldLease>();
 
   remember(tasks: readonly LeasedTask[]): void {
-    for (const { taskId, ref, iteration, attempt, queue, leaseToken, workerId, startedAt } of tasks) {
+    for (const { taskId, ref, iteration, attempt, queue, leaseToken, workerId, startedAt, ...rest } of tasks) {
       this.leases.delete(taskId);
-      this.leases.set(taskId, { ref, iteration, attempt, queue, leaseToken, workerId, startedAt });
+      const held = { ref, iteration, attempt, queue, leaseToken, workerId, startedAt };
+      const { callbacks, callbackSeconds } = rest;
+      const wasPutOff = callbacks !== undefined;
+      this.leases.set(taskId, wasPutOff ? withoutUndefined({ ...held, callbacks, callbackSeconds }) : held);
     }
     for (const oldest of this.leases.keys()) {
       if (this.leases.size <= HELD_LEASES_MAX) break;

@@ -5,9 +5,10 @@ import { type ExecutionId, type Namespace, parseTaskId } from '../domain/kernel/
 import type { JsonObject } from '../domain/kernel/json.ts';
 import { err, ok, type Result } from '../domain/kernel/result.ts';
 import type { DefinitionReads } from '../ports/engine-store.ts';
-import type { ExecutionIndex } from '../ports/execution-index.ts';
+import type { ExecutionIndex, ExecutionSummary } from '../ports/execution-index.ts';
 import type { SchemaValidator } from '../ports/schema-validator.ts';
 import type { ApplicationError } from './application-error.ts';
+import { SUB_WORKFLOW_DEPTH_MAX } from './child-runs.ts';
 import { type ControlExecution, noExecution } from './control-execution.ts';
 import type { ResolveBundle } from './definitions/load-bundle.ts';
 import type { PlanCache } from './definitions/plan-cache.ts';
@@ -43,6 +44,17 @@ export class OperateExecution {
     action: OperatorAction,
     asked: AskedBy,
   ): Outcome<Operated> {
+    const target = await this.targetOf(namespace, executionId, action);
+    if (!target.ok) return target;
+    return this.operateOn(namespace, target.value.executionId, target.value.action, asked);
+  }
+
+  private async operateOn(
+    namespace: Namespace,
+    executionId: ExecutionId,
+    action: OperatorAction,
+    asked: AskedBy,
+  ): Outcome<Operated> {
     const { control, index } = this.deps;
     const request = await this.requestFor(namespace, executionId, action, asked);
     if (!request.ok) return request;
@@ -51,6 +63,34 @@ export class OperateExecution {
     if (!summary.ok) return summary;
     const stale = request.value.type === 'RerunTasks' ? await this.staleAfter(namespace, executionId, before) : [];
     return ok({ summary: summary.value, stale });
+  }
+
+  /** A task that is named by its id may be one of a run below: the action is about that run then. */
+  private async targetOf(
+    namespace: Namespace,
+    id: ExecutionId,
+    action: OperatorAction,
+  ): Promise<Result<Target, ApplicationError>> {
+    const taskId = taskIdIn(action);
+    if (taskId === undefined) return ok({ executionId: id, action });
+    const executionId = parseTaskId(taskId)?.executionId ?? id;
+    const isThere = executionId === id || (await this.isBelow(namespace, executionId, id));
+    const ref = isThere ? await this.refOf(namespace, executionId, taskId) : noTask(taskId);
+    return ref.ok ? ok({ executionId, action: byRef(action, ref.value) }) : ref;
+  }
+
+  private async isBelow(namespace: Namespace, id: ExecutionId, above: ExecutionId): Promise<boolean> {
+    let current: ExecutionId | undefined = id;
+    for (let depth = 0; current !== undefined && depth < SUB_WORKFLOW_DEPTH_MAX; depth += 1) {
+      const found: readonly ExecutionSummary[] = await this.deps.index.search(
+        namespace,
+        { executionIds: [current] },
+        { limit: 1 },
+      );
+      current = found[0]?.parentExecutionId;
+      if (current === above) return true;
+    }
+    return false;
   }
 
   private async staleAfter(namespace: Namespace, id: ExecutionId, seq: number): Promise<readonly string[]> {
@@ -88,15 +128,13 @@ export class OperateExecution {
   }
 
   private async rerun(namespace: Namespace, id: ExecutionId, action: ActionOf<'rerun'>, asked: AskedBy): Prepared {
-    const { fromTaskRef, fromTaskId, taskInput, workflowInput, correlationId } = action;
-    const from = fromTaskId === undefined ? ok(fromTaskRef) : await this.refOf(namespace, id, fromTaskId);
-    if (!from.ok) return from;
+    const { fromTaskRef, taskInput, workflowInput, correlationId } = action;
     const input = await this.inputFor(namespace, id, workflowInput);
     if (!input.ok) return input;
     return ok({
       type: 'Rerun',
       ...asked,
-      ...(from.value === undefined ? {} : { from: from.value }),
+      ...(fromTaskRef === undefined ? {} : { from: fromTaskRef }),
       ...(taskInput === undefined ? {} : { taskInput }),
       ...inputOf(input.value),
       ...(correlationId === undefined ? {} : { correlationId }),
@@ -114,7 +152,7 @@ export class OperateExecution {
     const fact = seq === undefined ? undefined : (await this.deps.index.history(namespace, id, seq - 1, 1))[0];
     const event = fact?.seq === seq ? fact?.event : undefined;
     if (event !== undefined && 'iteration' in event) return ok(keyOf(event));
-    return err({ code: 'NOT_FOUND', message: `This execution has no task ${taskId}.` });
+    return noTask(taskId);
   }
 
   /** A new input of the run must fit as the first one had to. */
@@ -156,5 +194,23 @@ export class OperateExecution {
     return ok(await this.deps.plans.planOf(resolved.hash, this.deps.definitions));
   }
 }
+
+/** The run that an action is about, with its task by the wire ref. */
+type Target = Readonly<{ executionId: ExecutionId; action: OperatorAction }>;
+
+const noTask = (taskId: string): Result<string, ApplicationError> =>
+  err({ code: 'NOT_FOUND', message: `This execution has no task ${taskId}.` });
+
+/** No ref looks like an id. */
+const taskIdIn = (action: OperatorAction): string | undefined => {
+  if (action.type === 'rerun') return action.fromTaskId;
+  const isOfOneTask = action.type === 'skip-task' || action.type === 'cancel-task';
+  return isOfOneTask && parseTaskId(action.taskRef) !== undefined ? action.taskRef : undefined;
+};
+
+const byRef = (action: OperatorAction, ref: string): OperatorAction => {
+  if (action.type === 'rerun') return { ...action, fromTaskRef: ref };
+  return action.type === 'skip-task' || action.type === 'cancel-task' ? { ...action, taskRef: ref } : action;
+};
 
 const inputOf = (input: JsonObject | undefined): { input?: JsonObject } => (input === undefined ? {} : { input });

@@ -2,7 +2,7 @@ import type { Plan } from '../domain/definition/plan.ts';
 import { type Gate, gatesOf } from '../domain/execution/admission.ts';
 import type { Admission } from '../domain/execution/admit.ts';
 import { applyAccepted } from '../domain/execution/decide.ts';
-import type { ExecutionStarted, ParentLink, WorkflowEvent } from '../domain/execution/events.ts';
+import { type ExecutionStarted, type ParentLink, SEMANTICS, type WorkflowEvent } from '../domain/execution/events.ts';
 import { type ExecutionState, emptyState } from '../domain/execution/state.ts';
 import type { ExecutionId, Instant, Namespace } from '../domain/kernel/brand.ts';
 import type { JsonObject } from '../domain/kernel/json.ts';
@@ -177,6 +177,7 @@ const startedEvent = (start: ReadyStart, at: Instant): ExecutionStarted => {
     input: start.input,
     variables: definition.variables,
     priority: start.priority,
+    semantics: SEMANTICS,
     ...(start.correlationId === undefined ? {} : { correlationId: start.correlationId }),
     ...(start.taskToDomain === undefined ? {} : { taskToDomain: start.taskToDomain }),
     ...(start.parent === undefined ? {} : { parent: start.parent, depth: start.depth }),

@@ -15,6 +15,7 @@ import {
   lease,
   leaseOne,
   openTask,
+  outcomesOf,
   reportOf,
   settle,
 } from './given.ts';
@@ -153,6 +154,19 @@ describe.each(engineHarnesses)('putting an attempt off over $name', (harness) =>
       expect(await found(`${ids.executionId()}.2` as TaskId)).toBeUndefined();
       expect(await found('nonsense' as TaskId)).toBeUndefined();
     });
+  });
+
+  it('is told with the outcome: how often, and for how long the last time', async () => {
+    const held = await givenLeasedTask(open());
+    await putOff(held, 30);
+    await open().advance(31_000);
+    const again = await leaseOne(open());
+    await putOff(again, 7);
+    await open().advance(8_000);
+    const last = await leaseOne(open());
+    await settle(open(), reportOf(last));
+    const outcomes = await outcomesOf(open(), last.executionId);
+    expect(outcomes).toMatchObject([{ status: 'COMPLETED', callbacks: 2, callbackSeconds: 7 }]);
   });
 
   describe('lines of somebody who holds no lease', () => {

@@ -3,7 +3,12 @@ import type { TaskDefinition } from '../../src/domain/definition/task-definition
 import { accept } from '../../src/domain/execution/accept.ts';
 import type { Command } from '../../src/domain/execution/commands.ts';
 import { applyAccepted, type Decision, decideOwned } from '../../src/domain/execution/decide.ts';
-import type { DeadlineKind, SequencedEvent, WorkflowEvent } from '../../src/domain/execution/events.ts';
+import {
+  type DeadlineKind,
+  SEMANTICS,
+  type SequencedEvent,
+  type WorkflowEvent,
+} from '../../src/domain/execution/events.ts';
 import { projectView } from '../../src/domain/execution/project-view.ts';
 import type { ExecutionRequest, Rejection, TaskOutcome } from '../../src/domain/execution/requests.ts';
 import { type ExecutionState, emptyState } from '../../src/domain/execution/state.ts';
@@ -102,6 +107,7 @@ export class Run implements Driven {
         input: options.input ?? {},
         variables: plan.definition.variables,
         priority: 0,
+        semantics: SEMANTICS,
         ...options.started,
       },
     ]);

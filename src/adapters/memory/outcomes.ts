@@ -17,6 +17,8 @@ export const setOutcome = (
     ...optional('workerId', row.lease?.workerId),
     ...ended,
     ...optional('startedAt', row.startedAt),
+    ...optional('callbacks', row.callbacks),
+    ...optional('callbackSeconds', row.callbackSeconds),
   };
   state.tables.openTasks.put({ ...row, outcome, outcomeOrder: state.nextOrder() });
   requestRead(state, row.executionId, new Set([row.task.taskId]));

@@ -19,6 +19,8 @@ const outcomeRow = z.object({
   deadline: word<DeadlineKind>().exactOptional(),
   workerId: text.exactOptional(),
   startedAt: instant.exactOptional(),
+  callbacks: count.exactOptional(),
+  callbackSeconds: count.exactOptional(),
   reportHash: text.exactOptional(),
 });
 const read = prepared('outcomes_read', outcomeRow);
@@ -27,6 +29,7 @@ const readAll = prepared('outcomes_read_all', outcomeRow);
 const OUTCOME_COLUMNS = sql.fragment`
   t.workflow_id as execution_id, t.scheduled_seq, t.ref, t.iteration, t.attempt, t.outcome as status,
   t.outcome_output as output, t.outcome_reason as reason, t.outcome_deadline as deadline, t.worker_id, t.started_at,
+  t.callbacks, t.callback_seconds,
   case when t.lease_token is not null
     then hash_record_extended(row(t.lease_token, t.outcome, t.outcome_reason, t.outcome_output::text), 0)::text
   end as report_hash`;

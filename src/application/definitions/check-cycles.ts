@@ -6,8 +6,8 @@ import type { Namespace } from '../../domain/kernel/brand.ts';
 import { childPath } from '../../domain/kernel/value-path.ts';
 import type { DefinitionStore } from '../../ports/definition-store.ts';
 
-/** Definitions that one registration follows; a cycle that is longer is found by the depth of its runs. */
-const DEFINITIONS_FOLLOWED_MAX = 100;
+/** Definitions that one registration follows: as many as one may have steps. Beyond, the depth of its runs ends a cycle. */
+export const DEFINITIONS_FOLLOWED_MAX = 10_000;
 
 /** A child by what its step says of it; without a version it is the highest there is. */
 type Child = Readonly<{ name: string; version: number | undefined; path: string }>;

@@ -6,6 +6,7 @@ import { isBlank } from './compilation.ts';
 import { isScriptEvaluator } from './compile-chooser.ts';
 import type { DefinitionProblem } from './definition-problem.ts';
 import type { NodePlace } from './node-children.ts';
+import { unknownNames } from './script-names.ts';
 import { expressionProblem } from './templates.ts';
 
 /** A script of a node, where it stands, and what becomes of its result. */
@@ -71,14 +72,28 @@ const grammarProblem = (source: string): string | undefined => {
   return parsed.ok ? undefined : parsed.error.message;
 };
 
-const scriptProblems = (script: Script, context: CheckContext): readonly DefinitionProblem[] => {
+const NAMES: Readonly<Record<string, string>> = {
+  DO_WHILE: 'the inputs of the loop, the tasks of its body and the loop itself',
+  JOIN: 'joinOn and the tasks that it joins',
+};
+
+/** Conductor stores them without a look; there the script sees undefined when it runs. */
+const nameProblems = (place: NodePlace, script: Script, context: CheckContext): readonly DefinitionProblem[] => {
+  if (script.wrap !== 'program' || context.workflow.dialect !== 'v1') return [];
+  const what = NAMES[place.node.type] ?? 'its inputs';
+  return unknownNames(place, script.source).map((name) =>
+    expressionProblem(`the script reads $.${name}, which is never there: $ holds ${what}`, script.path),
+  );
+};
+
+const scriptProblems = (place: NodePlace, script: Script, context: CheckContext): readonly DefinitionProblem[] => {
   const constant = constantProblems(script, context);
   if (constant.length > 0) return constant;
   const checked = context.checkScript(script.source, script.wrap);
-  if (checked.ok) return [];
+  if (checked.ok) return nameProblems(place, script, context);
   return [expressionProblem(grammarProblem(script.source) ?? checked.error.message, script.path)];
 };
 
-/** Scripts that do not parse, and on /v1 conditions that could only be one constant. Problems: EXPRESSION_INVALID. */
+/** Scripts that do not parse, and on /v1 conditions that could only be one constant, and names that no script finds. Problems: EXPRESSION_INVALID. */
 export const checkScripts = (context: CheckContext): readonly DefinitionProblem[] =>
-  context.places.flatMap(scriptsOf).flatMap((script) => scriptProblems(script, context));
+  context.places.flatMap((place) => scriptsOf(place).flatMap((script) => scriptProblems(place, script, context)));

@@ -1,7 +1,16 @@
 import { type ExecutionId, taskIdOf } from '../kernel/brand.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { Command } from './commands.ts';
-import type { ChildStart, ExecutionClosed, ExecutionRetried, ParentLink, TaskClosed } from './events.ts';
+import type {
+  ChildStart,
+  ExecutionClosed,
+  ExecutionRerun,
+  ExecutionRestarted,
+  ExecutionRetried,
+  ParentLink,
+  TaskClosed,
+  TasksRerun,
+} from './events.ts';
 import type { ExecutionState, TaskEntry } from './state.ts';
 import { slotAt } from './task-key.ts';
 
@@ -122,10 +131,13 @@ export const endForParent = (state: ExecutionState, event: ExecutionClosed): rea
   ];
 };
 
-/** A child that somebody retried goes on for its parent, which failed because of it; a parent that did it knows. */
-export const revivalForParent = (state: ExecutionState, event: ExecutionRetried): readonly PublishMessage[] => {
+/** A child that somebody reopened goes on for its parent, which failed because of it; a parent that did it knows. */
+export const revivalForParent = (
+  state: ExecutionState,
+  event: ExecutionRetried | ExecutionRerun | ExecutionRestarted | TasksRerun,
+): readonly PublishMessage[] => {
   const { parent } = state;
-  if (parent === undefined || event.parent !== undefined) return [];
+  if (parent === undefined || 'parent' in event) return [];
   return [
     {
       type: 'PublishMessage',

@@ -57,9 +57,11 @@ const effectsOf = (state: ExecutionState, event: WorkflowEvent): readonly Comman
       return cancellations(state, event);
     case 'ExecutionRerun':
     case 'ExecutionRestarted':
-      return [...reopenings(state, event.at), ...revisions(state, event)];
+      return [...reopenings(state, event.at), ...revisions(state, event), ...revivalForParent(state, event)];
     case 'TasksRerun':
-      return state.lifecycle.status === 'PAUSED' ? [] : reopenings(state, event.at);
+      return state.lifecycle.status === 'PAUSED'
+        ? []
+        : [...reopenings(state, event.at), ...revivalForParent(state, event)];
     case 'ExecutionUpgraded':
       return [...revisions(state, event), { type: 'CancelTimers', ...EXECUTION_SLOT }, ...executionTimer(state)];
     case 'TaskCanceled':

@@ -62,6 +62,8 @@ export const enter = (state: ExecutionState, slot: TaskSlot, opening: Opening): 
     startedAt: undefined,
     endedAt: undefined,
     workerId: undefined,
+    callbacks: 0,
+    callbackSeconds: 0,
     taskName: opening.taskName,
     child: undefined,
     fromCache: false,

@@ -24,6 +24,13 @@ export type TaskSlot = Readonly<{ ref: string; iteration: number }>;
 /** The attempt of a SUB_WORKFLOW that waits for a run. */
 export type ParentLink = Readonly<TaskSlot & { executionId: ExecutionId; taskId: TaskId; attempt: number }>;
 
+/**
+ * The rules by which runs that start now are decided, where these are not what they once were: what a run began with stays
+ * its own, so that its log can be derived again. Absent: 1. Since 2 the output of a DO_WHILE tells of every task that ran,
+ * also of one without output.
+ */
+export const SEMANTICS = 2;
+
 /** First fact of every log; everything a replay needs beside the pinned definition. */
 export type ExecutionStarted = Readonly<{
   type: 'ExecutionStarted';
@@ -50,6 +57,7 @@ export type ExecutionStarted = Readonly<{
   gated?: true;
   /** The run whose failure started this one; a failure workflow never starts another. */
   failedExecutionId?: ExecutionId;
+  semantics?: number;
 }>;
 
 /** The run that an attempt starts; its id is derived from the attempt. */
@@ -105,6 +113,9 @@ export type TaskClosed = Readonly<
     deadline?: DeadlineKind;
     workerId?: string;
     startedAt?: Instant;
+    /** Of an attempt that was put off: how often it was, and the seconds asked for last. */
+    callbacks?: number;
+    callbackSeconds?: number;
     /** PULL_WORKFLOW_MESSAGES: how many of the oldest messages it took. */
     messagesTaken?: number;
     disposition: Disposition;

@@ -62,6 +62,8 @@ export const taskClosed = (state: ExecutionState, event: TaskClosed): void => {
   entry.startedAt = event.startedAt;
   entry.endedAt = event.at;
   entry.workerId = event.workerId;
+  entry.callbacks = event.callbacks ?? 0;
+  entry.callbackSeconds = event.callbackSeconds ?? 0;
   if (event.disposition.kind !== 'withdraw') takeSignal(state, entry);
   readerClosed(state, entry, event.messagesTaken ?? 0);
   applyDisposition(state, entry, event);

@@ -47,13 +47,14 @@ export const iterationOutputs = (state: ExecutionState, loop: TaskEntry, iterati
   return outputs;
 };
 
-/** What of an iteration the output of its loop tells: tasks without output are left out. */
-const toldOutputs = (state: ExecutionState, loop: TaskEntry, iteration: number): JsonObject =>
-  Object.fromEntries(
-    Object.entries(iterationOutputs(state, loop, iteration)).filter(
-      ([, output]) => Object.keys(output as JsonObject).length > 0,
-    ),
+/** What of an iteration the output of its loop tells: runs of the first rules leave tasks without output out. */
+const toldOutputs = (state: ExecutionState, loop: TaskEntry, iteration: number): JsonObject => {
+  const outputs = iterationOutputs(state, loop, iteration);
+  if ((state.started?.semantics ?? 1) >= 2) return outputs;
+  return Object.fromEntries(
+    Object.entries(outputs).filter(([, output]) => Object.keys(output as JsonObject).length > 0),
   );
+};
 
 /** Iterations that the output keeps; undefined: all. */
 const keepLastN = (loop: TaskEntry): number | undefined => {

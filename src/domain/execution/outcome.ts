@@ -46,8 +46,14 @@ export const closing = (
     ...(outcome.deadline === undefined ? {} : { deadline: outcome.deadline }),
     ...(outcome.workerId === undefined ? {} : { workerId: outcome.workerId }),
     ...(outcome.startedAt === undefined ? {} : { startedAt: outcome.startedAt }),
+    ...putOffs(outcome),
   };
 };
+
+const putOffs = ({ callbacks, callbackSeconds }: TaskOutcome): Pick<TaskClosed, 'callbacks' | 'callbackSeconds'> => ({
+  ...(callbacks === undefined ? {} : { callbacks }),
+  ...(callbackSeconds === undefined ? {} : { callbackSeconds }),
+});
 
 /** Of a failure that would have been retried, also why it is not. */
 const reasonOf = (

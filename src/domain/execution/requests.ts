@@ -15,6 +15,9 @@ export type TaskOutcome = Readonly<
     deadline?: DeadlineKind;
     workerId?: string;
     startedAt?: Instant;
+    /** Of an attempt that was put off: how often it was, and the seconds asked for last. */
+    callbacks?: number;
+    callbackSeconds?: number;
     /** The retry budget of the task allows no retry; who puts the outcome to the run has asked the store. */
     budgetSpent?: boolean;
   }

@@ -124,6 +124,8 @@ const TASK_FIELDS = [
   'startTime',
   'endTime',
   'workerId',
+  'pollCount',
+  'callbackAfterSeconds',
   'reasonForIncompletion',
   'correlationId',
   'workflowInstanceId',
@@ -159,6 +161,10 @@ const taskField = (state: ExecutionState, entry: TaskEntry, name: string): JsonV
       return entry.endedAt ?? null;
     case 'workerId':
       return entry.workerId ?? null;
+    case 'pollCount':
+      return entry.startedAt === undefined ? 0 : entry.callbacks + 1;
+    case 'callbackAfterSeconds':
+      return entry.callbackSeconds;
     case 'reasonForIncompletion':
       return entry.reason ?? null;
     case 'correlationId':

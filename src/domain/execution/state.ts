@@ -106,6 +106,9 @@ export type TaskEntry = {
   startedAt: Instant | undefined;
   endedAt: Instant | undefined;
   workerId: string | undefined;
+  /** How often its worker put the attempt off, and for how long the last time. */
+  callbacks: number;
+  callbackSeconds: number;
   taskName: string;
   /** The run that the current attempt started, or is about to. */
   child: ChildStart | undefined;

@@ -107,7 +107,14 @@ describe('a START_WORKFLOW', () => {
     });
     expect((await runsOf(server, 'keyed')).length).toBe(1);
     await work(server, 'keyed_work');
-    expect(await ends('keyed_over', keyed('FAIL_ON_RUNNING'))).toMatchObject({ output: first.output });
+    expect(await ends('keyed_late', keyed('RETURN_EXISTING'))).toMatchObject({ output: first.output });
+    const taken = await ends('keyed_over', keyed('FAIL_ON_RUNNING', { other: 2 }));
+    expect(taken.status).toBe('COMPLETED');
+    expect(taken.output?.workflowId).not.toBe(first.output?.workflowId);
+    expect((await runsOf(server, 'keyed')).length).toBe(2);
+    expect(await ends('keyed_beyond', keyed('FAIL_ON_RUNNING', { other: 2 }))).toMatchObject({
+      reason: expect.stringContaining('CONFLICT'),
+    });
   });
 
   it('leaves its run alone when its own ends', async () => {

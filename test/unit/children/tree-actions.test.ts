@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RelayOutbox } from '../../../src/application/relay-outbox.ts';
+import type { OperatorAction } from '../../../src/application/use-cases.ts';
 import type { ExecutionId } from '../../../src/domain/kernel/brand.ts';
 import { fork, join, loop, simple, wait } from '../../support/builders.ts';
 import { NAMESPACE } from '../../support/engine.ts';
@@ -191,5 +192,57 @@ describe('the tree of a run', () => {
     expect(await server.useCases.executions.tree('elsewhere' as never, id)).toMatchObject({
       error: { code: 'NOT_FOUND' },
     });
+  });
+});
+
+describe('an action on a task that is named by its id', () => {
+  const open = useMemoryServer();
+  const operate = async (id: ExecutionId, action: OperatorAction) => {
+    const done = await open().useCases.executions.operate(NAMESPACE, id, action, { by: 'operator' });
+    await open().settle();
+    return done.ok ? done.value.summary.executionId : done.error.code;
+  };
+  const given = async (name: string) => {
+    const server = open();
+    const leaf = [
+      fork('f', [[simple(`${name}_a`), simple(`${name}_b`, { retryCount: 0 })], [simple(`${name}_c`)]]),
+      join('j'),
+    ];
+    await register(server, `${name}_leaf`, leaf);
+    await register(server, `${name}_middle`, [sub('leaf', { name: `${name}_leaf` }), simple(`${name}_after`)]);
+    await register(server, name, [sub('middle', { name: `${name}_middle` })]);
+    const top = await startRun(server, name);
+    await server.settle();
+    const middle = await childOf(server, top, 'middle');
+    const leafRun = await childOf(server, middle, 'leaf');
+    const idOf = async (ref: string) => (await taskOf(server, leafRun, ref)).taskId;
+    return { server, top, middle, leaf: leafRun, idOf };
+  };
+
+  it('of a run below skips it there, cancels it there, and is not found from beside or below', async () => {
+    const { server, top, middle, leaf, idOf } = await given('named');
+    const { top: other } = await given('beside');
+    const a = await idOf('named_a');
+    expect(await operate(other, { type: 'skip-task', taskRef: a })).toBe('NOT_FOUND');
+    expect(await operate(leaf, { type: 'skip-task', taskRef: (await taskOf(server, top, 'middle')).taskId })).toBe(
+      'NOT_FOUND',
+    );
+    expect(await operate(top, { type: 'skip-task', taskRef: a, taskOutput: { skipped: true } })).toBe(leaf);
+    expect(await taskOf(server, leaf, 'named_a')).toMatchObject({ status: 'SKIPPED', output: { skipped: true } });
+    expect(await operate(middle, { type: 'cancel-task', taskRef: await idOf('named_b') })).toBe(leaf);
+    expect(await statuses(server, [top, middle, leaf])).toEqual(['RUNNING', 'RUNNING', 'PAUSED']);
+  });
+
+  it('of a run below runs again there, and the runs above that failed because of it go on', async () => {
+    const { server, top, middle, leaf, idOf } = await given('again');
+    await work(server, 'again_a');
+    await work(server, 'again_b', { status: 'FAILED' });
+    expect(await statuses(server, [top, middle, leaf])).toEqual(['FAILED', 'FAILED', 'FAILED']);
+    expect(await operate(top, { type: 'rerun', fromTaskId: await idOf('again_a') })).toBe(leaf);
+    expect(await statuses(server, [top, middle, leaf])).toEqual(['RUNNING', 'RUNNING', 'RUNNING']);
+    for (const queue of ['again_a', 'again_b', 'again_c', 'again_after']) await work(server, queue);
+    expect(await statuses(server, [top, middle, leaf])).toEqual(['COMPLETED', 'COMPLETED', 'COMPLETED']);
+    expect((await runsOf(server, 'again_leaf')).length).toBe(1);
+    expect(await orphans(server)).toEqual([]);
   });
 });

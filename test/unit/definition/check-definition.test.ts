@@ -32,7 +32,7 @@ describe('references, on /v1', () => {
       ],
       [
         'used again by a parent',
-        [loop({ loopCondition: '$.x < 1', loopOver: [simple('l')] })],
+        [loop({ loopCondition: '$.l.iteration < 1', loopOver: [simple('l')] })],
         ['DUPLICATE_REFERENCE tasks[0].loopOver[0].taskReferenceName'],
       ],
     ],
@@ -48,7 +48,7 @@ describe('compensations, on /v1', () => {
       ['one by the name of a task definition', [undone('refund')], []],
       ['one written out', [undone(simple('undo', input({ id: '${a.output.id}' })))], []],
       ['one that waits', [undone(node('WAIT', 'undo', input({ duration: '5s' })))], []],
-      ['in loops and branches', [loop({ loopCondition: '$.x < 1', loopOver: [undone('refund')] })], []],
+      ['in loops and branches', [loop({ loopCondition: '$.l.iteration < 1', loopOver: [undone('refund')] })], []],
       ['one that is an operator', [undone(node('NOOP', 'undo'))], ['INVALID_GRAPH tasks[0].compensateWith']],
       [
         'one that is compensated itself',
@@ -121,7 +121,7 @@ describe('forks and joins, on /v1', () => {
       ['a join on what follows', [fork([simple('a')]), join(['z']), simple('z')], ['INVALID_GRAPH tasks[1].joinOn[0]']],
       [
         'a join on the loop around it',
-        [loop({ loopCondition: '$.x < 1', loopOver: [fork([simple('a')]), join(['l'])] })],
+        [loop({ loopCondition: '$.l.iteration < 1', loopOver: [fork([simple('a')]), join(['l'])] })],
         ['INVALID_GRAPH tasks[0].loopOver[1].joinOn[0]'],
       ],
       ['an exclusive join on nothing', [simple('a'), node('EXCLUSIVE_JOIN', 'e')], ['INVALID_GRAPH tasks[1]']],
@@ -273,6 +273,11 @@ describe('choices, on /v1', () => {
       ['a template', [choose({ expression: '${workflow.input.tier}' })], []],
       ['a path', [choose({ evaluatorType: 'jsonpath', expression: '$.workflow.input.tier' })], []],
       ['a script', [choose({ evaluatorType: 'graaljs', expression: "$.x > 1 ? 'a' : 'b'", ...input({ x: 1 }) })], []],
+      [
+        'a script that reads what is not given',
+        [choose({ evaluatorType: 'graaljs', expression: "$.x > 1 ? 'a' : $.y", ...input({ x: 1 }) })],
+        ['EXPRESSION_INVALID tasks[0].expression'],
+      ],
       ['no expression', [choose({})], ['VALIDATION_FAILED tasks[0].expression']],
       [
         'no case',
@@ -315,12 +320,33 @@ describe('loops, on /v1', () => {
   expectRows(
     [
       ['a script', [loop({ loopCondition: "$.l['iteration'] < 3" })], []],
+      [
+        'a script that reads what is never there',
+        [loop({ loopCondition: "$.nobody.x < 3 && $['none'] && $.l.iteration < 9" })],
+        ['EXPRESSION_INVALID tasks[0].loopCondition', 'EXPRESSION_INVALID tasks[0].loopCondition'],
+      ],
+      [
+        'a script over an input, a task of a branch and a name of its own, and what only looks like a name',
+        [
+          loop({
+            loopCondition:
+              "$.i > 1 && $.b.x && ($.tmp = 1) && $.tmp && 'no $.a' /* $.b */ && my$.c // $.d\n && $.l.iteration < 3",
+            loopOver: [fork([simple('b')]), join(['b'])],
+            ...input({ i: 1 }),
+          }),
+        ],
+        [],
+      ],
       ['the grammar', [loop({ loopCondition: '${l.output.iteration} < 3' })], []],
       ['items', [loop({ items: '${workflow.input.list}' })], []],
       ['items among the inputs', [loop(input({ items: ['a'] }))], []],
       ['once', [loop({ loopCondition: 'false' })], []],
       ['for ever, with a worker', [loop({ loopCondition: 'true' })], []],
-      ['nothing to do', [loop({ loopCondition: '$.x < 1', loopOver: [] })], ['INVALID_GRAPH tasks[0].loopOver']],
+      [
+        'nothing to do',
+        [loop({ loopCondition: '$.l.iteration < 1', loopOver: [] })],
+        ['INVALID_GRAPH tasks[0].loopOver'],
+      ],
       ['no condition', [loop({})], ['VALIDATION_FAILED tasks[0].loopCondition']],
       [
         'bare words',
@@ -343,7 +369,11 @@ describe('loops, on /v1', () => {
         [loop({ loopCondition: 'true', loopOver: [node('NOOP', 'n')] })],
         ['INVALID_GRAPH tasks[0].loopCondition'],
       ],
-      ['keepLastN of 0', [loop({ loopCondition: '$.x < 1', keepLastN: 0 })], ['VALIDATION_FAILED tasks[0].keepLastN']],
+      [
+        'keepLastN of 0',
+        [loop({ loopCondition: '$.l.iteration < 1', keepLastN: 0 })],
+        ['VALIDATION_FAILED tasks[0].keepLastN'],
+      ],
     ],
     'v1',
   );

@@ -8,7 +8,10 @@ import { node, parsed, problemsOf, simple, workflow } from './given-definitions.
 const nested = (levels: number): JsonObject =>
   levels === 0
     ? simple('leaf')
-    : node('DO_WHILE', `loop_${levels}`, { loopCondition: '$.a < 1', loopOver: [nested(levels - 1)] });
+    : node('DO_WHILE', `loop_${levels}`, {
+        loopCondition: `$.loop_${levels}.iteration < 1`,
+        loopOver: [nested(levels - 1)],
+      });
 
 describe('a workflow document on /v1', () => {
   const refused: readonly (readonly [string, JsonValue, string])[] = [
@@ -225,7 +228,7 @@ describe('the limits of a definition', () => {
   it('are 10,000 steps, nested ones included', () => {
     const steps = Array.from({ length: 9_999 }, (_, index) => simple(`t${index}`));
     const loop = (body: readonly JsonObject[]) =>
-      workflow([node('DO_WHILE', 'l', { loopCondition: '$.a < 1', loopOver: body })]);
+      workflow([node('DO_WHILE', 'l', { loopCondition: '$.l.iteration < 1', loopOver: body })]);
     expect(problemsOf(loop(steps))).toEqual([]);
     expect(problemsOf(loop([...steps, simple('more')]))).toEqual(['LIMIT_EXCEEDED tasks[0].loopOver[9999]']);
   });

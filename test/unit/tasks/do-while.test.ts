@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { WorkflowEvent } from '../../../src/domain/execution/events.ts';
+import { replayLog } from '../../../src/domain/execution/replay.ts';
 import { LOOP_ITERATIONS_VISIBLE_MAX } from '../../../src/domain/execution/scope.ts';
+import { emptyState } from '../../../src/domain/execution/state.ts';
 import {
   dynamicFork,
   fork,
@@ -16,6 +19,13 @@ import {
 } from '../../support/builders.ts';
 import { Run } from '../../support/drive.ts';
 
+/** As the first fact was before there were other rules. */
+const withoutSemantics = (event: WorkflowEvent): WorkflowEvent => {
+  if (event.type !== 'ExecutionStarted') return event;
+  const { semantics: _, ...first } = event;
+  return first;
+};
+
 describe('DO_WHILE', () => {
   it('runs its body until its condition no longer holds and gives the outputs of each iteration', () => {
     const run = new Run({ tasks: [loop('l', 2, [simple('a'), simple('b')]), simple('after')] });
@@ -23,7 +33,11 @@ describe('DO_WHILE', () => {
     expect(run.open()).toEqual(['b__1']);
     run.complete('b__1').complete('a__2', { n: 2 }).complete('b__2', { m: 2 });
     expect(run.open()).toEqual(['after']);
-    expect(run.seen('l').output).toEqual({ iteration: 2, '1': { a: { n: 1 } }, '2': { a: { n: 2 }, b: { m: 2 } } });
+    expect(run.seen('l').output).toEqual({
+      iteration: 2,
+      '1': { a: { n: 1 }, b: {} },
+      '2': { a: { n: 2 }, b: { m: 2 } },
+    });
   });
 
   it('with nothing after it ends the run', () => {
@@ -93,6 +107,22 @@ describe('DO_WHILE', () => {
     expect(run.status).toBe('COMPLETED');
   });
 
+  it('tells of every task of an iteration, those without output too; runs of the first rules do not, and replay as they were', () => {
+    const tasks = [loop('l', '$.l.iteration < 2', [fork('f', [[noop('n'), simple('a')], [noop('m')]]), join('j')])];
+    const now = new Run({ tasks }).complete('a__1', { n: 1 }).complete('a__2');
+    expect(now.eventsOf('ExecutionStarted')).toMatchObject([{ semantics: 2 }]);
+    const { output } = now.seen('l');
+    expect(output?.['1']).toMatchObject({ n: {}, m: {}, a: { n: 1 } });
+    expect(output?.['2']).toMatchObject({ n: {}, m: {}, a: {} });
+    const before = new Run({ tasks }, { started: { semantics: 1 } }).complete('a__1', { n: 1 }).complete('a__2');
+    expect(before.seen('l').output?.['1']).toMatchObject({ a: { n: 1 } });
+    expect(Object.keys(before.seen('l').output?.['2'] as object)).not.toContain('a');
+    const log = before.log.map(({ seq, event }) => ({ seq, event: withoutSemantics(event) }));
+    expect(replayLog(emptyState(before.state.executionId, before.state.plan), log, before.environment)).toEqual({
+      kind: 'same',
+    });
+  });
+
   it('fails with the reason when its condition cannot be evaluated; optional, it goes on with errors', () => {
     const run = new Run({ tasks: [loop('l', '$.none.such', [simple('a')])] }).complete('a__1', { n: 1 });
     expect([run.status, run.seen('l').status]).toEqual(['FAILED', 'FAILED_WITH_TERMINAL_ERROR']);
@@ -113,7 +143,13 @@ describe('DO_WHILE', () => {
     run.complete('a__1', { n: 1 });
     expect(run.task('a__2').input).toEqual({ item: { y: 1 }, at: 1 });
     run.complete('a__2');
-    expect(run.output).toEqual({ iteration: 2, loopIndex: 1, loopItem: { y: 1 }, '1': { a: { n: 1 } }, '2': {} });
+    expect(run.output).toEqual({
+      iteration: 2,
+      loopIndex: 1,
+      loopItem: { y: 1 },
+      '1': { a: { n: 1 } },
+      '2': { a: {} },
+    });
   });
 
   it('does nothing over an empty list, and is refused over what is none', () => {

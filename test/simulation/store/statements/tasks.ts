@@ -41,7 +41,7 @@ const enqueue = async (session: Tx, statement: Statement, row: QueueRow): Promis
   throw new StatementFailure('23505', `duplicate key in task_queue: ${rival.key}`);
 };
 
-const outcomeOf = ({ task, outcome, workerId, startedAt }: QueueRow): TaskOutcome[] => {
+const outcomeOf = ({ task, outcome, workerId, startedAt, callbacks, callbackSeconds }: QueueRow): TaskOutcome[] => {
   if (outcome === undefined) return [];
   const { status, output, reason, deadline } = outcome;
   return [
@@ -55,6 +55,8 @@ const outcomeOf = ({ task, outcome, workerId, startedAt }: QueueRow): TaskOutcom
       ...(deadline === undefined ? {} : { deadline }),
       ...(workerId === undefined ? {} : { workerId }),
       ...(startedAt === undefined ? {} : { startedAt }),
+      ...(callbacks === undefined ? {} : { callbacks }),
+      ...(callbackSeconds === undefined ? {} : { callbackSeconds }),
     },
   ];
 };

@@ -41,6 +41,12 @@ describe('a workflow that starts itself', () => {
     );
   });
 
+  it('is refused however many others the way leads over', async () => {
+    const register = given();
+    for (let n = 150; n > 0; n -= 1) accepted(await register(`a${n}`, child(n === 150 ? 'a' : `a${n + 1}`)));
+    expect(await register('a', child('a1'))).toMatchObject({ ok: false, error: { code: 'INVALID_GRAPH' } });
+  });
+
   it('is taken where a switch, data or another version may end it, and in another namespace', async () => {
     const register = given();
     accepted(await register('a', chosen(child('a'))));

@@ -13,7 +13,7 @@ const given = () => {
 describe('a bundle', () => {
   it('freezes the definition with the task definitions it names, at any depth', async () => {
     const { useCases, resolve } = given();
-    const loop = { loopCondition: '$.x < 1', loopOver: [task('deep')] };
+    const loop = { loopCondition: '$.deep.x < 1', loopOver: [task('deep')] };
     const inline = task('inline', { taskDefinition: { retryCount: 1 } });
     const tasks = [task('charge'), task('loop', { type: 'DO_WHILE', ...loop }), inline];
     for (const name of ['charge', 'deep', 'inline', 'loop', 'stranger'])
