@@ -13,5 +13,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   runServe: async () => (await server()).serve(),
   runMigrate: async () => (await server()).migrateSchema(),
   runBootstrap: async (options) => (await server()).bootstrap(options),
+  replayFile: async (file, options, readFile) =>
+    (await import('./testing/replay-file.ts')).replayFile(file, options, readFile),
   runTestFile: async (file, readFile) => (await import('./testing/run-test-file.ts')).runTestFile(file, readFile),
 });

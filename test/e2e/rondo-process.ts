@@ -9,6 +9,9 @@ import { freePort } from '../support/free-port.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+/** The first start unpacks a PostgreSQL and makes its data. */
+const READY_MS_MAX = 120_000;
+
 export type Finished = Readonly<{ exitCode: number | null; out: string; err: string }>;
 
 type Started = Readonly<{ url: string; environment: NodeJS.ProcessEnv; stop(): Promise<void> }>;
@@ -41,11 +44,15 @@ const readyUrl = (child: ChildProcess): Promise<string> =>
       said += chunk.toString();
     });
     child.once('exit', (code) => reject(new Error(`rondo dev ended with ${code} before it was ready:\n${said}`)));
+    const tooLate = setTimeout(() => reject(new Error(`rondo dev was not ready in time:\n${said}`)), READY_MS_MAX);
+    child.once('exit', () => clearTimeout(tooLate));
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (line) => {
       said += `${line}\n`;
       const ready = /Rondo is ready at (http:\/\/127\.0\.0\.1:\d+)/.exec(line);
-      if (ready?.[1] !== undefined) resolve(ready[1]);
+      if (ready?.[1] === undefined) return;
+      clearTimeout(tooLate);
+      resolve(ready[1]);
     });
   });
 

@@ -5,6 +5,7 @@ import { addDefinitionCommands } from './commands/definitions.ts';
 import { addExecutionCommands, addReplayCommand } from './commands/executions.ts';
 import { addHistoryCommands } from './commands/history.ts';
 import { addQueuesCommand } from './commands/queues.ts';
+import type { ReplayFile } from './commands/replay.ts';
 import { addRunCommand } from './commands/run.ts';
 import { addScheduleCommands } from './commands/schedules.ts';
 import { addServerCommands, type ServerCommands } from './commands/server.ts';
@@ -16,7 +17,7 @@ import { Session } from './session.ts';
 export type { Bootstrapped, ServerCommands } from './commands/server.ts';
 
 /** What runs the engine in this very process. */
-export type EngineCommands = ServerCommands & Readonly<{ runTestFile: RunTestFile }>;
+export type EngineCommands = ServerCommands & Readonly<{ runTestFile: RunTestFile; replayFile: ReplayFile }>;
 
 /**
  * Runs one invocation of `rondo`; `argv` is what follows the name of the program. Answers the exit code and never
@@ -51,7 +52,7 @@ const createProgram = (server: EngineCommands, session: Session): Command => {
   addRunCommand(program, session);
   addExecutionCommands(program, session);
   addHistoryCommands(program, session);
-  addReplayCommand(program, session);
+  addReplayCommand(program, session, server.replayFile);
   addQueuesCommand(program, session);
   addTestCommand(program, session, server.runTestFile);
   addDeadLetterCommands(program, session);

@@ -59,6 +59,27 @@ describe('repair', () => {
     expect(await violations(cluster().observer, at(0).definitions)).toEqual([]);
   });
 
+  it('is done by the loop of the sweeper, which shouts of each that it finds, and leaves alone what was busy of late', async () => {
+    await registerWorkflow(at(0), chain('swept', 1));
+    const [lost, busy] = [await startRun(at(0), 'swept'), await startRun(at(0), 'swept')];
+    for (const id of [lost, busy]) await lose('delete from task_queue where workflow_id = $1', id);
+    const past = `updated_at = updated_at - interval '10 minutes'`;
+    await lose(`update workflow_executions set ${past} where workflow_id = $1`, lost);
+    await lose(
+      `update workflow_events set data = (data::jsonb || jsonb_build_object('at', (data ->> 'at')::bigint - 600000))::json
+       where workflow_id = $1`,
+      lost,
+    );
+    const shouts = () => at(0).problems.filter((line) => line.includes('stuck'));
+    const before = shouts().length;
+    await at(0).runLoopOnce('sweep-stuck');
+    expect(shouts().slice(before).join()).toContain(lost);
+    expect([await openAttempts(lost), await openAttempts(busy)]).toEqual([1, 0]);
+    await at(0).runLoopOnce('sweep-stuck');
+    expect(shouts()).toHaveLength(before + 1);
+    expect(await repaired(busy)).toBe(1);
+  });
+
   it('evaluates a run whose wakeup was lost', async () => {
     await registerWorkflow(at(0), chain('wakeup_lost', 1));
     const id = await startRun(at(0), 'wakeup_lost');

@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CliIo } from '../../../src/adapters/cli/cli-io.ts';
 import { type EngineCommands, runCli } from '../../../src/adapters/cli/program.ts';
+import { historyEventOf } from '../../../src/adapters/http/wire/event-wire.ts';
+import { replayFile } from '../../../src/testing/replay-file.ts';
+import { Run } from '../../support/drive.ts';
 import { FakeServer, ok, type Route, refuse } from '../worker/fake-server.ts';
 
 const ID = '01890000-0000-7000-8000-000000000001';
@@ -24,6 +27,7 @@ const serverCommands: EngineCommands = {
   runMigrate: async () => ['0001_core'],
   runBootstrap: async ({ namespace }) => ({ namespace, key: 'rk_secret', scopes: ['admin'] }),
   runTestFile: async (file) => ({ file, cases: [] }),
+  replayFile,
 };
 
 type Invocation = { files?: Record<string, string>; stdin?: string; colour?: boolean; env?: Record<string, string> };
@@ -281,6 +285,31 @@ test('executions delete removes one run or many', async () => {
   server.route = () => ok({ answers: [{ id: ID, outcome: 'done' }], done: 1, refused: 0 });
   expect(await rondo(['executions', 'delete', ID])).toEqual({ exitCode: 0, out: `${ID}  deleted\n`, err: '' });
   expect(server.calls[0]?.body).toEqual({ action: 'delete', ids: [ID] });
+});
+
+test('replay with a definition replays the history in a file, without a server', async () => {
+  const definition = { name: 'order', version: 1, tasks: [{ name: 'a', taskReferenceName: 'a', type: 'NOOP' }] };
+  const { log } = new Run({ tasks: definition.tasks });
+  const events = log.map(historyEventOf);
+  const files = {
+    'history.json': JSON.stringify({ workflowId: ID, events }),
+    'bare.json': JSON.stringify(events),
+    'order.json': JSON.stringify(definition),
+    'other.json': JSON.stringify({ ...definition, tasks: [{ ...definition.tasks[0], taskReferenceName: 'b' }] }),
+    'none.json': JSON.stringify({ events: [{ seq: 1, type: 'Nothing', at }] }),
+  };
+  const replayed = (...rest: readonly string[]) => rondo(['replay', ...rest], { files, env: {} });
+  expect(await replayed('history.json', '--definition', 'order.json')).toEqual({
+    exitCode: 0,
+    out: `${events.length} events follow again from order.json\n`,
+    err: '',
+  });
+  const other = await replayed('bare.json', '--definition', 'other.json', '--workflow-id', ID);
+  expect(other.exitCode).toBe(1);
+  expect(other.out).toMatch(/^other.json goes another way at event 2\nrecorded .*"ref":"a".*\nderived .*"ref":"b"/);
+  expect(await replayed('bare.json', '--definition', 'order.json')).toMatchObject({ exitCode: 2 });
+  expect(await replayed('none.json', '--definition', 'order.json')).toMatchObject({ exitCode: 2 });
+  expect(await replayed('gone.json', '--definition', 'order.json')).toMatchObject({ exitCode: 2 });
 });
 
 test('replay says that a run follows again from its log, or where it does not', async () => {

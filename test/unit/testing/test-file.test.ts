@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { CliIo } from '../../../src/adapters/cli/cli-io.ts';
 import { type EngineCommands, runCli } from '../../../src/adapters/cli/program.ts';
+import { replayFile } from '../../../src/testing/replay-file.ts';
 import { runTestFile } from '../../../src/testing/run-test-file.ts';
 import { simple } from '../../support/builders.ts';
 
@@ -12,6 +13,7 @@ const server: EngineCommands = {
   runServe: async () => undefined,
   runMigrate: async () => [],
   runBootstrap: async ({ namespace }) => ({ namespace, key: '', scopes: [] }),
+  replayFile,
   runTestFile,
 };
 

@@ -21,6 +21,7 @@ import type { Printer } from '../printer.ts';
 import type { Session } from '../session.ts';
 import { escapeText } from '../terminal-text.ts';
 import { addOperatorCommands } from './operators.ts';
+import { type ReplayFile, replayHistoryFile } from './replay.ts';
 
 const LIST_ITEMS_DEFAULT = 50;
 const STATUSES = ['RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'] as const;
@@ -38,6 +39,13 @@ type SignalOptions = Readonly<{
   status: (typeof SIGNAL_STATUSES)[number];
   output?: string;
   wait?: number;
+}>;
+
+type ReplayOptions = Readonly<{
+  version?: number;
+  definition?: string;
+  taskDefinition?: readonly string[];
+  workflowId?: string;
 }>;
 
 const CONTROLS = [
@@ -92,12 +100,22 @@ export const addExecutionCommands = (program: Command, session: Session): void =
 };
 
 /** `rondo replay`: a command of its own, as it is about history. */
-export const addReplayCommand = (program: Command, session: Session): void => {
+export const addReplayCommand = (program: Command, session: Session, replayFile: ReplayFile): void => {
   program
     .command('replay <id>')
-    .description('derive a run again from its log; nothing is carried out')
+    .description('derive a run again from its log, or the history in a file; nothing is carried out')
     .option('--version <number>', 'a preview with another version of the definition', positiveInteger)
-    .action((id: string, options: { version?: number }, command: Command) => replay(session, command, id, options));
+    .option(
+      '--definition <file>',
+      'the first argument is a file with a history: replay it against this definition, offline',
+    )
+    .option('--task-definition <file...>', 'of the tasks that the definition names')
+    .option('--workflow-id <id>', 'of the run, where the file does not name it')
+    .action((id: string, options: ReplayOptions, command: Command) => {
+      const { definition, taskDefinition: taskDefinitions = [], workflowId } = options;
+      if (definition === undefined) return replay(session, command, id, options);
+      return replayHistoryFile(session, command, id, { definition, taskDefinitions, workflowId }, replayFile);
+    });
 };
 
 const pathOf = (id: string, verb = ''): string => `/executions/${encodeURIComponent(id)}${verb}`;

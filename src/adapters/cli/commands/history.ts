@@ -33,7 +33,7 @@ const history = async (session: Session, command: Command, id: string, after: nu
     else for (const event of page.events) printer.line(describeEvent(printer, event));
     cursor = page.nextCursor;
   }
-  if (printer.json) printer.line(terminalJson({ events }));
+  if (printer.json) printer.line(terminalJson({ workflowId: id, events }));
 };
 
 const tail = async (session: Session, command: Command, id: string, after: number): Promise<void> => {
