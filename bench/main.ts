@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { oneByOne, sdkChain } from './conductor-scenarios.ts';
 import { openBenchDatabase, settings } from './database.ts';
 import { httpChain, httpLatency } from './http-scenarios.ts';
+import { timers } from './timer-scenarios.ts';
 import { bigFork, bigRun, type Figures, inProcessChain, longLoop, type Scenario } from './scenarios.ts';
 
 const { values } = parseArgs({
@@ -30,6 +31,7 @@ const scenarios: readonly Scenario[] = [
   bigFork(10_000),
   longLoop(10_000),
   bigRun(10_000),
+  timers(50, 1_000),
 ];
 
 const chosen = scenarios.filter(({ name }) => values.only === undefined || name.includes(values.only));
