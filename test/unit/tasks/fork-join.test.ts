@@ -58,7 +58,7 @@ describe('FORK_JOIN and JOIN', () => {
     expect(run.open()).toEqual(['x__2']);
     run.complete('x__2', { n: 1 });
     expect(run.open()).toEqual(['after', 'y']);
-    expect(run.seen('j').output).toEqual({ x: { iteration: 2, '1': {}, '2': { x: { n: 1 } } } });
+    expect(run.seen('j').output).toEqual({ x: { iteration: 2, '1': { x: {} }, '2': { x: { n: 1 } } } });
   });
 
   it('can wait, late and again, for a branch of an earlier fork, whatever way that went', () => {
