@@ -106,6 +106,8 @@ describe('what expressions read of a task', () => {
     'referenceTaskName',
     'iteration',
     'attempt',
+    'callbackAfterSeconds',
+    'pollCount',
     'retryCount',
     'scheduledTime',
     'startTime',
