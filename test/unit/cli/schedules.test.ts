@@ -21,6 +21,7 @@ const commands: EngineCommands = {
   runMigrate: unused,
   runBootstrap: unused,
   runTestFile: unused,
+  replayFile: unused,
 };
 
 const rondo = async (argv: readonly string[], files: Readonly<Record<string, string>> = {}) => {

@@ -141,6 +141,8 @@ describe('what expressions read of a task', () => {
       startTime: START + 10,
       endTime: START + 10,
       workerId: 'worker',
+      pollCount: 1,
+      callbackAfterSeconds: 0,
       reasonForIncompletion: 'twice',
       correlationId: null,
       workflowInstanceId: run.state.executionId,
