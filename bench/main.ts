@@ -8,8 +8,8 @@ import { parseArgs } from 'node:util';
 import { oneByOne, sdkChain } from './conductor-scenarios.ts';
 import { openBenchDatabase, settings } from './database.ts';
 import { httpChain, httpLatency } from './http-scenarios.ts';
-import { timers } from './timer-scenarios.ts';
 import { bigFork, bigRun, type Figures, inProcessChain, longLoop, type Scenario } from './scenarios.ts';
+import { timers } from './timer-scenarios.ts';
 
 const { values } = parseArgs({
   options: { only: { type: 'string' }, runs: { type: 'string' }, json: { type: 'string' } },

@@ -45,7 +45,10 @@ const start = async (useCases: UseCases, name: string): Promise<ExecutionId> => 
 
 /** Milliseconds from when the attempt was due to end until the fact that it has. */
 const lateness = async (useCases: UseCases, id: ExecutionId): Promise<number> => {
-  const ended = await useCases.executions.wait(NAMESPACE, id, { waitMs: END_MS_MAX, signal: new AbortController().signal });
+  const ended = await useCases.executions.wait(NAMESPACE, id, {
+    waitMs: END_MS_MAX,
+    signal: new AbortController().signal,
+  });
   if (!ended.ok || ended.value.view.endedAt === undefined) throw new Error(`${id} did not end`);
   const history = await useCases.executions.history(NAMESPACE, id, 0, EVENTS_MAX);
   if (!history.ok) throw new Error(history.error.message);
