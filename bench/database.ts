@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../src/adapters/postgres/migrate.ts';
+import { cpuMsOfTree, parentOf } from './processes.ts';
 
 /** Of the whole server so far. `cpuMs` is undefined where its processes cannot be looked at. */
 export type Counters = Readonly<{ transactions: number; walBytes: number; rows: number; cpuMs: number | undefined }>;
@@ -11,22 +12,25 @@ export type Counters = Readonly<{ transactions: number; walBytes: number; rows: 
 export type BenchDatabase = Readonly<{
   url: string;
   client: pg.Client;
-  /** Transactions committed and bytes of WAL written by the whole server so far. */
   counters(): Promise<Counters>;
+  checkpoint(): Promise<void>;
   close(): Promise<void>;
 }>;
 
-const SETTINGS = [
-  'server_version',
-  'fsync',
-  'synchronous_commit',
-  'full_page_writes',
-  'shared_buffers',
-  'max_wal_size',
-];
+export type BenchServer = Readonly<{
+  settings: Readonly<Record<string, string>>;
+  /** A database of its own, with Rondo's tables; it is dropped when it is closed. */
+  fresh(): Promise<BenchDatabase>;
+  /** The same without any tables. */
+  empty(): Promise<BenchDatabase>;
+  close(): Promise<void>;
+}>;
 
-/** A fresh database with durable settings: the one of DATABASE_URL, else an embedded server of its own. Unsafe settings are refused. */
-export const openBenchDatabase = async (): Promise<BenchDatabase> => {
+const DURABLE_SETTINGS = ['fsync', 'synchronous_commit', 'full_page_writes'];
+const SETTINGS = ['server_version', ...DURABLE_SETTINGS, 'shared_buffers', 'max_wal_size', 'max_connections'];
+
+/** A PostgreSQL with durable settings: that of DATABASE_URL, else an embedded server of its own. Unsafe settings are refused. */
+export const openBenchServer = async (): Promise<BenchServer> => {
   const home = mkdtempSync(join(tmpdir(), 'rondo-bench-'));
   const given = process.env.DATABASE_URL;
   const embedded =
@@ -34,99 +38,114 @@ export const openBenchDatabase = async (): Promise<BenchDatabase> => {
       ? await startEmbeddedPostgres({ home, durable: true, binaries: 'bundled', log: () => undefined })
       : undefined;
   const url = given ?? embedded?.url ?? '';
-  await migrate({ url });
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  for (const name of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-    if ((await setting(client, name)) !== 'on')
-      throw new Error(`${name} is not on: figures without durable commits say nothing`);
+  const close = async (): Promise<void> => {
+    await client.end();
+    await embedded?.stop();
+    rmSync(home, { recursive: true, force: true });
+  };
+  const settings = await settingsOf(client);
+  const unsafe = unsafeSetting(settings);
+  if (unsafe !== undefined) {
+    await close();
+    throw new Error(`${unsafe} is not on: figures without durable commits say nothing`);
   }
+  let count = 0;
+  const empty = async (): Promise<BenchDatabase> => {
+    count += 1;
+    const name = `bench_${process.pid}_${count}`;
+    await client.query(`create database ${name}`);
+    return openDatabase(client, databaseUrl(url, name), name);
+  };
   return {
-    url,
-    client,
-    counters: () => counters(client),
+    settings,
+    empty,
+    fresh: async () => {
+      const database = await empty();
+      await migrate({ url: database.url });
+      return database;
+    },
+    close,
+  };
+};
+
+const databaseUrl = (url: string, name: string): string => {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.toString();
+};
+
+const openDatabase = async (admin: pg.Client, url: string, name: string): Promise<BenchDatabase> => {
+  const database = await connectDatabase(url);
+  return {
+    ...database,
     close: async () => {
-      await client.end();
-      await embedded?.stop();
-      rmSync(home, { recursive: true, force: true });
+      await database.close();
+      await admin.query(`drop database ${name} with (force)`);
     },
   };
 };
 
-const setting = async (client: pg.Client, name: string): Promise<string> =>
-  (await client.query('select current_setting($1) as value', [name])).rows[0].value;
+export const connectDatabase = async (url: string): Promise<BenchDatabase> => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return {
+    url,
+    client,
+    counters: () => counters(client),
+    // Only some roles may; without it, whoever writes first after a checkpoint of the server's own pays for full pages.
+    checkpoint: async () => void (await client.query('checkpoint').catch(() => undefined)),
+    close: () => client.end(),
+  };
+};
 
-export const settings = async (client: pg.Client): Promise<Record<string, string>> =>
+/** The first setting without which a commit may be lost; undefined when all are as they must be. */
+export const unsafeSetting = (settings: Readonly<Record<string, string>>): string | undefined =>
+  DURABLE_SETTINGS.find((name) => settings[name] !== 'on');
+
+const settingsOf = async (client: pg.Client): Promise<Record<string, string>> =>
   Object.fromEntries(
-    (await client.query('select name, setting from pg_settings where name = any($1)', [SETTINGS])).rows.map(
-      ({ name, setting: value }) => [name, value],
-    ),
+    (
+      await client.query('select name, current_setting(name) as value from pg_settings where name = any($1)', [
+        SETTINGS,
+      ])
+    ).rows.map(({ name, value }) => [name, value]),
   );
 
 const counters = async (client: pg.Client): Promise<Counters> => {
   await client.query('select pg_stat_force_next_flush()');
   const { rows } = await client.query(`
     select xact_commit::float8 as transactions, (tup_inserted + tup_updated + tup_deleted)::float8 as rows,
-      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal_bytes
+      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal_bytes, pg_backend_pid() as pid
     from pg_stat_database where datname = current_database()`);
-  const { transactions, wal_bytes: walBytes, rows: changed } = rows[0];
-  return { transactions, walBytes, rows: changed, cpuMs: await serverCpuMs(client) };
+  const { transactions, wal_bytes: walBytes, rows: changed, pid } = rows[0];
+  const postmaster = parentOf(pid);
+  return {
+    transactions,
+    walBytes,
+    rows: changed,
+    cpuMs: postmaster === undefined ? undefined : cpuMsOfTree(postmaster),
+  };
 };
 
-const CLOCK_TICK_MS = 10;
-
-/** Processor time of the postmaster, its ended children and those that run (proc(5): utime, stime, cutime, cstime). */
-const serverCpuMs = async (client: pg.Client): Promise<number | undefined> => {
-  const { rows } = await client.query('select pg_backend_pid() as pid');
-  try {
-    const postmaster = statOf(rows[0].pid)[1];
-    if (postmaster === undefined) return undefined;
-    const ended = statOf(postmaster);
-    let ticks = [11, 12, 13, 14].reduce((sum, field) => sum + (ended[field] ?? 0), 0);
-    for (const entry of readdirSync('/proc')) {
-      if (!/^[0-9]+$/.test(entry)) continue;
-      const stat = statIfThere(Number(entry));
-      if (stat?.[1] === postmaster) ticks += (stat[11] ?? 0) + (stat[12] ?? 0);
-    }
-    return ticks * CLOCK_TICK_MS;
-  } catch {
-    return undefined;
-  }
-};
-
-/** The numbers after the name of the program, the parent's pid at index 1. */
-const statOf = (pid: number): readonly number[] => {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
-};
-
-const statIfThere = (pid: number): readonly number[] | undefined => {
-  try {
-    return statOf(pid);
-  } catch {
-    return undefined;
-  }
-};
-
-/** Waits until that many runs of the definition have completed, looking every few milliseconds. */
-export const untilCompleted = async (
-  client: pg.Client,
-  name: string,
-  runs: number,
-  timeoutMs: number,
-): Promise<void> => {
+/** Waits until no run of the definition is open. All of them must have completed. */
+export const untilAllCompleted = async (client: pg.Client, name: string, timeoutMs: number): Promise<void> => {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { rows } = await client.query(
-      `select count(*)::int as done from workflow_executions where name = $1 and status = 'COMPLETED'`,
+      `select exists (select from workflow_executions where namespace = 'default' and name = $1
+        and status in ('RUNNING', 'PAUSED')) as are_open`,
       [name],
     );
-    if (rows[0].done >= runs) return;
-    if (performance.now() > deadline)
-      throw new Error(`${rows[0].done} of ${runs} runs of ${name} completed within ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (!rows[0].are_open) break;
+    if (performance.now() > deadline) throw new Error(`runs of ${name} are open after ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
+  const { rows } = await client.query(
+    `select status, reason from workflow_executions
+     where namespace = 'default' and name = $1 and status <> 'COMPLETED' limit 1`,
+    [name],
+  );
+  if (rows[0] !== undefined) throw new Error(`a run of ${name} ended ${rows[0].status}: ${rows[0].reason}`);
 };

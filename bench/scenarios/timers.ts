@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UseCases } from '../src/application/use-cases.ts';
-import type { ExecutionId } from '../src/domain/kernel/brand.ts';
-import type { JsonObject } from '../src/domain/kernel/json.ts';
-import { NAMESPACE, startEngine } from '../test/support/engine-harness.ts';
-import { inParallel, quantile, round } from './measure.ts';
-import type { Figures, Scenario } from './scenarios.ts';
+import type { UseCases } from '../../src/application/use-cases.ts';
+import type { ExecutionId } from '../../src/domain/kernel/brand.ts';
+import type { JsonObject } from '../../src/domain/kernel/json.ts';
+import { NAMESPACE, startEngine } from '../../test/support/engine-harness.ts';
+import type { Figures } from '../figures.ts';
+import { inParallel, quantile, round } from '../measure.ts';
+import { type Scenario, share } from './scenario.ts';
 
 const WIDTH = 50;
 const EVENTS_MAX = 20;
@@ -66,7 +67,7 @@ const told = (label: string, late: readonly number[]): Figures => ({
 });
 
 /** How late the clock ends what it ends: `alone` one at a time on an idle server, `together` all due at the same time. */
-export const timers = (alone: number, together: number): Scenario => ({
+const lateTimers = (alone: number, together: number): Scenario => ({
   name: 'timers',
   run: async (database) => {
     const { useCases, stop } = await startEngine({ url: database.url, allowUnsafeDurability: false });
@@ -101,3 +102,5 @@ export const timers = (alone: number, together: number): Scenario => ({
     };
   },
 });
+
+export const timers = (runs: number): readonly Scenario[] => [lateTimers(share(runs, 1 / 60), share(runs, 1 / 3))];
