@@ -100,4 +100,5 @@ export const servedBy = ({ namespace }: LeaseRequest): Fragment =>
 /** Tasks that something may hold back are left alone here, whatever a caller believes of limits. */
 export const ungated = sql.fragment`not exists (
     select from task_definitions d where d.namespace = q.namespace and d.name = q.task_name and d.gated
+    offset 0
   )`;

@@ -79,6 +79,8 @@ const write = async (database: Database, turns: QueueTurns, texts: readonly Step
       delete from task_queue t using (
         select good.workflow_id, r.scheduled_seq, r.report_token
         from good cross join lateral json_to_recordset(good.closed) as r (scheduled_seq bigint, report_token uuid)
+        -- Else a run of 10,000 open attempts is walked through, and this list read anew for each of them.
+        offset 0
       ) as r
       where t.workflow_id = any(array[r.workflow_id]) and t.scheduled_seq = r.scheduled_seq
         and t.lease_token = r.report_token and t.outcome is null

@@ -177,10 +177,10 @@ export const timedWrites = sql.fragment`, disarmed as (
         from good cross join lateral json_to_recordset(good.extras -> 'disarmed') as r (
           ref text, iteration integer, attempt integer
         )
+        where not good.ends_work
         order by good.workflow_id, r.ref collate "C", r.iteration, r.attempt
       ) as r
-      where not exists (select from good where good.workflow_id = r.workflow_id and good.ends_work)
-        and t.workflow_id = any(array[r.workflow_id])
+      where t.workflow_id = any(array[r.workflow_id])
         and t.ref = r.ref and t.iteration = r.iteration and t.attempt = r.attempt
     ), cleared as (
       delete from timers t using (select workflow_id from good where ends_work order by workflow_id) as ended

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Database, openDatabase } from '../../../src/adapters/postgres/database.ts';
 import { createEngineStore } from '../../../src/adapters/postgres/engine-store.ts';
-import { composed, count, text } from '../../../src/adapters/postgres/statement.ts';
+import { composed, count, sql, text } from '../../../src/adapters/postgres/statement.ts';
 import { workflowDefinitionMethods } from '../../../src/adapters/postgres/workflow-definitions.ts';
 import { addMs } from '../../../src/domain/kernel/brand.ts';
 import type { EngineStore } from '../../../src/ports/engine-store.ts';
@@ -119,6 +119,17 @@ const shortStart = async (engine: EngineStore, timed: boolean): Promise<void> =>
   expect(stepped.size).toBe(1);
 };
 
+/** Conditions that a plan asks of each pair of rows instead of looking one of them up: the work of a step would grow with its run. */
+const joinFilters = async (name: string, parameters: number): Promise<readonly string[]> => {
+  const nothing = sql.join(
+    Array.from({ length: parameters }, () => sql.fragment`null`),
+    sql.fragment`, `,
+  );
+  const lines = await database.rows(composed(z.object({ 'QUERY PLAN': text }))`
+    explain execute ${sql.identifier([name])}(${nothing})`);
+  return lines.map((line) => line['QUERY PLAN'].trim()).filter((line) => line.startsWith('Join Filter'));
+};
+
 it('the plans of the statements of every step are kept, however much they are asked for at a time', async () => {
   const engine = createEngineStore(database);
   await workflowDefinitionMethods(database).putWorkflow(ALPHA, workflowDefinition('checkout', 1), 'hash-1', false);
@@ -129,9 +140,12 @@ it('the plans of the statements of every step are kept, however much they are as
     await shortStart(engine, false);
     await shortStart(engine, true);
   }
-  const plans = await database.rows(composed(z.object({ name: text, custom: count, generic: count }))`
-    select name, custom_plans as custom, generic_plans as generic from pg_prepared_statements order by name`);
+  const plans = await database.rows(composed(
+    z.object({ name: text, custom: count, generic: count, parameters: count }),
+  )`
+    select name, custom_plans as custom, generic_plans as generic, cardinality(parameter_types) as parameters from pg_prepared_statements order by name`);
   const hot = plans.filter(({ name }) => HOT.includes(name));
+  for (const { name, parameters } of hot) expect([name, await joinFilters(name, parameters)]).toEqual([name, []]);
   expect(hot.map(({ name }) => name)).toEqual(HOT);
   expect(hot.filter(({ custom, generic }) => custom > CUSTOM_PLANS_MAX || generic === 0)).toEqual([]);
 });
