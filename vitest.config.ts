@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Tests that need no database are a project of their own, so that running a few of them starts no server.
@@ -7,6 +8,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // One fewer than there are processors unless told, which on two of them leaves one idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // `npm run coverage`: how much of the domain the unit tests reach.
     coverage: { include: ['src/domain/**'], reporter: ['text'], thresholds: { branches: 95 } },
     projects: [
