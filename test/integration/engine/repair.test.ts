@@ -66,8 +66,11 @@ describe('repair', () => {
     const past = `updated_at = updated_at - interval '10 minutes'`;
     await lose(`update workflow_executions set ${past} where workflow_id = $1`, lost);
     await lose(
-      `update workflow_events set data = (data::jsonb || jsonb_build_object('at', (data ->> 'at')::bigint - 600000))::json
-       where workflow_id = $1`,
+      `update workflow_events set data = (
+         select jsonb_object_agg(key, case when key in ('at', 'visibleAt', 'firstScheduledAt')
+           then to_jsonb(value::bigint - 600000) else value end)
+         from jsonb_each(data::jsonb)
+       )::json where workflow_id = $1`,
       lost,
     );
     const shouts = () => at(0).problems.filter((line) => line.includes('stuck'));
