@@ -67,10 +67,10 @@ describe('repair', () => {
     await lose(`update workflow_executions set ${past} where workflow_id = $1`, lost);
     await lose(
       `update workflow_events set data = (
-         select jsonb_object_agg(key, case when key in ('at', 'visibleAt', 'firstScheduledAt')
-           then to_jsonb(value::bigint - 600000) else value end)
-         from jsonb_each(data::jsonb)
-       )::json where workflow_id = $1`,
+         select json_object_agg(key, case when key in ('at', 'visibleAt', 'firstScheduledAt')
+           then to_json(value::text::bigint - 600000) else value end order by place)
+         from json_each(data) with ordinality as e (key, value, place)
+       ) where workflow_id = $1`,
       lost,
     );
     const shouts = () => at(0).problems.filter((line) => line.includes('stuck'));
