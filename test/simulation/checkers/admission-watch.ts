@@ -18,6 +18,8 @@ export type AdmissionWatchDeps = Readonly<{
 /** 25: no more runs than a limit lets in, in the order in which they came, and an end gives its place back. */
 export class AdmissionWatch {
   private readonly deps: AdmissionWatchDeps;
+  /** Runs that could not be let in when it was their turn: whether they were due again is a matter of when a statement looked. */
+  private readonly postponed = new Set<string>();
 
   constructor(deps: AdmissionWatchDeps) {
     this.deps = deps;
@@ -29,6 +31,7 @@ export class AdmissionWatch {
 
   changed(before: AdmissionRow | undefined, after: AdmissionRow | undefined): void {
     if (after === undefined) return;
+    if (before !== undefined && before.notBefore !== after.notBefore) this.postponed.add(after.executionId);
     const place = placeKey(after);
     const all = [...this.deps.database.tables.admissions.committed()].filter((row) => placeKey(row) === place);
     const held = all.filter((row) => row.admitted).length;
@@ -40,7 +43,7 @@ export class AdmissionWatch {
   private checkOrder(admitted: AdmissionRow, all: readonly AdmissionRow[]): void {
     for (const row of all) {
       const isBefore = !row.admitted && row.position < admitted.position;
-      const wasHeldUp = this.deps.watch(row.executionId).wasPaused || row.notBefore > this.deps.database.now();
+      const wasHeldUp = this.deps.watch(row.executionId).wasPaused || this.postponed.has(row.executionId);
       if (isBefore && !wasHeldUp) this.broken(`${admitted.executionId} was let in before ${row.executionId}`);
     }
   }
