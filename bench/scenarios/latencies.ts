@@ -15,13 +15,13 @@ const WARM_UP_RUNS_MAX = 300;
 const warmUpOf = (runs: number): number => Math.min(WARM_UP_RUNS_MAX, share(runs, 0.5));
 
 /** Open loop: so many chains a second, whether or not the earlier ones have ended. */
-const atRateOf = (perSecond: number, runs: number, warmUp: number): Scenario => ({
-  name: `${withLibrary.name}: latency at ${perSecond} workflows/s`,
+const atRateOf = (door: Door, perSecond: number, runs: number, warmUp: number): Scenario => ({
+  name: `${door.name}: latency at ${perSecond} workflows/s`,
   run: (database) =>
-    withWorkers(withLibrary, database, LENGTH, async (open, clock) => {
+    withWorkers(door, database, LENGTH, async (open, clock) => {
       const load = { definition: chain(LENGTH), runs: warmUp, tasksPerRun: LENGTH, warmUp: 0 };
       await open.register(load.definition);
-      await measuredLoad(withLibrary, database, open, clock, load);
+      await measuredLoad(door, database, open, clock, load);
       return measured(database, open, clock, { workflows: runs, tasks: runs * LENGTH }, async () => {
         await atRate(runs, perSecond, async (index) => {
           clock.startSent(warmUp + index);
@@ -61,10 +61,11 @@ export const latencies = (runs: number): readonly Scenario[] => [
   oneInFlight(inProcess, share(runs, 0.15), warmUpOf(runs)),
   oneInFlight(withLibrary, share(runs, 0.15), warmUpOf(runs)),
   oneInFlight(oneTaskPolls, share(runs, 0.15), warmUpOf(runs)),
-  atRateOf(1, share(runs, 1 / 300), warmUpOf(runs)),
-  atRateOf(10, share(runs, 1 / 60), warmUpOf(runs)),
-  atRateOf(100, share(runs, 1 / 3), warmUpOf(runs)),
-  atRateOf(500, share(runs, 1), warmUpOf(runs)),
+  atRateOf(withLibrary, 1, share(runs, 1 / 300), warmUpOf(runs)),
+  atRateOf(withLibrary, 10, share(runs, 1 / 60), warmUpOf(runs)),
+  atRateOf(withLibrary, 100, share(runs, 1 / 3), warmUpOf(runs)),
+  atRateOf(oneTaskPolls, 100, share(runs, 1 / 3), warmUpOf(runs)),
+  atRateOf(withLibrary, 500, share(runs, 1), warmUpOf(runs)),
   startOnly(inProcess, runs),
   startOnly(withLibrary, share(runs, 0.5)),
 ];
