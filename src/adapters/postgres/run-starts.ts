@@ -2,8 +2,6 @@ import type { SteppedRuns } from '../../ports/engine-store.ts';
 import type { RunStart } from '../../ports/run-start.ts';
 import type { Database } from './database.ts';
 import { newExecutionRow } from './executions.ts';
-import { isContention } from './run-steps.ts';
-import { classifyFailure } from './sqlstate.ts';
 import { given, lines, prepared, sql } from './statement.ts';
 import {
   appendedEvents,
@@ -20,6 +18,7 @@ import {
   steppedRuns,
   timedWrites,
   turnsOf,
+  writtenOrNothing,
 } from './step-parts.ts';
 import { contentHash } from './task-definitions.ts';
 import type { QueueTurns } from './turns.ts';
@@ -125,10 +124,5 @@ export const startRuns = async (
     return events === undefined ? [] : { start, step: start.step, events };
   });
   if (small.length === 0) return NO_STEPS;
-  try {
-    return await write(database, turns, small);
-  } catch (error) {
-    if (classifyFailure(error) === 'defect' || isContention(error)) return NO_STEPS;
-    throw error;
-  }
+  return writtenOrNothing(() => write(database, turns, small));
 };

@@ -1,7 +1,6 @@
 import type { RunStep, SteppedRuns } from '../../ports/engine-store.ts';
 import type { Database } from './database.ts';
 import { projectionRow } from './executions.ts';
-import { classifyFailure } from './sqlstate.ts';
 import { arrayText, given, lines, prepared, sql } from './statement.ts';
 import {
   appendedEvents,
@@ -18,6 +17,7 @@ import {
   steppedRuns,
   timedWrites,
   turnsOf,
+  writtenOrNothing,
 } from './step-parts.ts';
 import type { QueueTurns } from './turns.ts';
 
@@ -104,13 +104,5 @@ export const stepRuns = async (
     return events === undefined ? [] : { step, events };
   });
   if (small.length === 0) return NO_STEPS;
-  try {
-    return await write(database, turns, small);
-  } catch (error) {
-    if (classifyFailure(error) === 'defect' || isContention(error)) return NO_STEPS;
-    throw error;
-  }
+  return writtenOrNothing(() => write(database, turns, small));
 };
-
-export const isContention = (error: unknown): boolean =>
-  error instanceof Error && error.cause !== undefined && classifyFailure(error.cause) === 'contention';

@@ -3,6 +3,7 @@ import type { ExecutionId, Instant } from '../../domain/kernel/brand.ts';
 import type { LeasedTask, OpenedTask, Owed, RunStep, SteppedRuns, TaskReport } from '../../ports/engine-store.ts';
 import type { Database } from './database.ts';
 import { isLarge } from './offload.ts';
+import { classifyFailure } from './sqlstate.ts';
 import { arrayText, instant, jsonOf, lines, sql, timestampOrNull } from './statement.ts';
 import { closedRow, queueRow } from './task-queue.ts';
 import { timerRow, timerSlotRow } from './timers.ts';
@@ -258,3 +259,16 @@ export const steppedRuns = (steps: readonly RunStep[], row: z.output<typeof step
   stepped: new Set(row.stepped),
   leased: leasedTasks(steps, row.leased),
 });
+
+const isContention = (error: unknown): boolean =>
+  error instanceof Error && error.cause !== undefined && classifyFailure(error.cause) === 'contention';
+
+/** What lost a race, or met what its fold did not know of, takes the longer road; a database that is away is the caller's to know. */
+export const writtenOrNothing = async (write: () => Promise<SteppedRuns>): Promise<SteppedRuns> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (classifyFailure(error) === 'defect' || isContention(error)) return NO_STEPS;
+    throw error;
+  }
+};
